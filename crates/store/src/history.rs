@@ -1,0 +1,49 @@
+//! How a page of history is cut: whole batches, until there are enough events.
+
+use crate::rows::EventBatch;
+
+/// Batches on their way into an answer.
+#[derive(Debug)]
+pub(crate) struct Page {
+    batches: Vec<EventBatch>,
+    events: u64,
+    events_max: u64,
+}
+
+impl Page {
+    pub(crate) fn new(events_max: usize) -> Self {
+        let events_max = u64::try_from(events_max).unwrap_or(u64::MAX);
+        Self { batches: Vec::new(), events: 0, events_max }
+    }
+
+    /// Takes batches, in order, until the page is full.
+    pub(crate) fn fill(
+        batches: impl Iterator<Item = EventBatch>,
+        events_max: usize,
+    ) -> Vec<EventBatch> {
+        let mut page = Self::new(events_max);
+        for batch in batches {
+            page.push(batch);
+            if page.is_full() {
+                break;
+            }
+        }
+        page.into_batches()
+    }
+
+    pub(crate) fn push(&mut self, batch: EventBatch) {
+        self.events =
+            self.events.saturating_add(batch.last.abs_diff(batch.first)).saturating_add(1);
+        self.batches.push(batch);
+    }
+
+    /// Whether there are enough events; never before the first batch, so that a reader who asks
+    /// page by page always gets on.
+    pub(crate) fn is_full(&self) -> bool {
+        !self.batches.is_empty() && self.events >= self.events_max
+    }
+
+    pub(crate) fn into_batches(self) -> Vec<EventBatch> {
+        self.batches
+    }
+}

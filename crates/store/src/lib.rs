@@ -1,0 +1,26 @@
+//! Where runs are kept.
+//!
+//! A [`Store`] keeps rows and knows nothing of what they mean: bytes that the engine encoded with
+//! [`codec`], beside the few columns that it must find them by. Every write is a [`Batch`]: all of
+//! it becomes durable, or none of it.
+
+mod attempts;
+mod check;
+pub mod codec;
+mod compare;
+mod error;
+mod filter;
+mod history;
+mod memory;
+mod rows;
+mod store;
+
+pub use error::{Error, Outcome};
+pub use filter::{Compare, Field, Filter, SearchType, Value};
+pub use memory::Memory;
+pub use rows::{
+    AttemptLog, AttemptOutcome, AttemptRow, Batch, Epoch, EventBatch, Group, Item, ItemKind,
+    ItemWrite, Lease, Listing, Lookup, NamespaceRow, RunIdentity, RunNumber, RunRows, RunWrite,
+    ShardNumber, StateRow, VisibilityPosition, VisibilityRow,
+};
+pub use store::{Answer, Order, Store};

@@ -1,0 +1,329 @@
+//! The rows: what one commit writes, and what the reads give back.
+
+use std::collections::BTreeMap;
+
+use steadfast_retry::Timestamp;
+
+use crate::filter::Value;
+
+/// A run's number in this store: small, growing, never reused. Ids for people are in
+/// [`RunIdentity`].
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct RunNumber(pub i64);
+
+/// A part of the work that has one owner. A workflow id belongs to one shard for ever.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct ShardNumber(pub u32);
+
+/// How often a shard has changed hands. A commit with an old epoch is refused.
+#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Epoch(pub u64);
+
+/// What an owner is given with its shards.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Lease {
+    /// The epoch that its commits must name.
+    pub epoch: Epoch,
+    /// The first run number that nobody has used yet.
+    pub next_run: RunNumber,
+    /// The sequence number of the last commit that is durable; the next one is one higher.
+    pub last_commit: u64,
+}
+
+/// Everything that becomes durable together.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Batch {
+    /// One more than the commit before it. After a failure whose outcome is unknown,
+    /// [`Store::last_commit`](crate::Store::last_commit) tells whether this batch is in.
+    pub sequence: u64,
+    /// The shards written to and the epoch under which they are owned.
+    pub leases: BTreeMap<ShardNumber, Epoch>,
+    /// At most one entry a run: see [`RunWrite::merge`].
+    pub writes: Vec<RunWrite>,
+}
+
+/// What one commit changes of one run.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct RunWrite {
+    /// Which run.
+    pub run: RunNumber,
+    /// The shard that owns it.
+    pub shard: ShardNumber,
+    /// Set when this write creates the run.
+    pub create: Option<RunIdentity>,
+    /// The new state, if it changed.
+    pub state: Option<StateRow>,
+    /// Pending things written or deleted, at most one entry a key.
+    pub items: Vec<ItemWrite>,
+    /// Events to append, oldest first.
+    pub events: Vec<EventBatch>,
+    /// The row that lists and counts are made from, if it changed.
+    pub visibility: Option<VisibilityRow>,
+    /// Attempts that ended.
+    pub attempts: Vec<AttemptRow>,
+    /// The run goes away, with everything that belongs to it. Nothing else is written then.
+    pub delete: bool,
+}
+
+/// The names of a run.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct RunIdentity {
+    /// The namespace's id, not its name.
+    pub namespace: String,
+    /// The id that the user gave.
+    pub workflow_id: String,
+    /// The id of this run of it.
+    pub run_id: String,
+}
+
+/// The part of a run that is rewritten with each step.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct StateRow {
+    /// Encoded by [`codec`](crate::codec).
+    pub data: Vec<u8>,
+    /// When the run must be looked at again even if nothing happens to it.
+    pub next_due: Option<Timestamp>,
+    /// Whether the run has something to hand out (a task, a message to another run), so that it
+    /// must be loaded when its shard is taken over.
+    pub has_work: bool,
+}
+
+/// What a pending thing is. The numbers are stored: never reuse one.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+#[repr(u8)]
+pub enum ItemKind {
+    /// A pending activity, by its scheduled event id.
+    Activity = 1,
+    /// A pending timer, by its id.
+    Timer = 2,
+    /// A pending child, by its initiated event id.
+    Child = 3,
+    /// A signal or cancel request to another run, by its initiated event id.
+    External = 4,
+    /// An update, by its id.
+    Update = 5,
+    /// A request that was applied, by its request id.
+    Request = 6,
+    /// An event that waits for the workflow task to end, by its place in the queue.
+    Buffered = 7,
+    /// A message to another run that is not yet acknowledged, by its number.
+    Message = 8,
+}
+
+/// One pending thing of a run.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Item {
+    /// What it is.
+    pub kind: ItemKind,
+    /// Its name among its kind. Numbers are written big-endian, so that they sort.
+    pub key: Vec<u8>,
+    /// Encoded by [`codec`](crate::codec).
+    pub data: Vec<u8>,
+}
+
+/// One pending thing written, or deleted (`data` is `None`).
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ItemWrite {
+    /// What it is.
+    pub kind: ItemKind,
+    /// Its name among its kind.
+    pub key: Vec<u8>,
+    /// The new content; `None` deletes, and deleting what is not there is fine.
+    pub data: Option<Vec<u8>>,
+}
+
+/// Consecutive events of one run, encoded together.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct EventBatch {
+    /// Id of the first event in it.
+    pub first: i64,
+    /// Id of the last event in it.
+    pub last: i64,
+    /// Encoded by [`codec`](crate::codec).
+    pub data: Vec<u8>,
+}
+
+/// How to name the run to load.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Lookup {
+    /// By its number.
+    Number(RunNumber),
+    /// The newest run of a workflow id.
+    Current {
+        /// The namespace's id.
+        namespace: String,
+        /// The id that the user gave.
+        workflow_id: String,
+    },
+    /// One run of a workflow id.
+    Run(RunIdentity),
+}
+
+/// All of a run but its history.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct RunRows {
+    /// Its number.
+    pub run: RunNumber,
+    /// The shard that owns it.
+    pub shard: ShardNumber,
+    /// Its names.
+    pub identity: RunIdentity,
+    /// Its state.
+    pub state: StateRow,
+    /// Its pending things, ordered by kind and key.
+    pub items: Vec<Item>,
+}
+
+/// The row that lists and counts are made from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VisibilityRow {
+    /// The run's names.
+    pub identity: RunIdentity,
+    /// The workflow's type.
+    pub workflow_type: String,
+    /// The task queue it was started on.
+    pub task_queue: String,
+    /// The public `WorkflowExecutionStatus` number.
+    pub status: i32,
+    /// When it was created.
+    pub start_time: Timestamp,
+    /// When its first task was due.
+    pub execution_time: Timestamp,
+    /// When it closed.
+    pub close_time: Option<Timestamp>,
+    /// Number of events; known once it closed.
+    pub history_length: i64,
+    /// Bytes of history; known once it closed.
+    pub history_size: i64,
+    /// Steps taken; known once it closed.
+    pub state_transitions: i64,
+    /// Parent's workflow id and run id.
+    pub parent: Option<(String, String)>,
+    /// Root's workflow id and run id; the run itself if it has no parent.
+    pub root: Option<(String, String)>,
+    /// The public `Memo` message, encoded.
+    pub memo: Vec<u8>,
+    /// The public `SearchAttributes` message, encoded, as it is given back.
+    pub search_attributes: Vec<u8>,
+    /// The same attributes as values to search by. A list has several entries with one name.
+    pub search_values: Vec<(String, Value)>,
+}
+
+impl Eq for VisibilityRow {}
+
+/// A place in the order of a listing: open runs first, then newest close, then newest start.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct VisibilityPosition {
+    /// Close time; `None` while open.
+    pub close_time: Option<Timestamp>,
+    /// Start time.
+    pub start_time: Timestamp,
+    /// The run's number.
+    pub run: RunNumber,
+}
+
+/// One page of a listing.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Listing {
+    /// The rows, in order.
+    pub rows: Vec<(RunNumber, VisibilityRow)>,
+    /// Where the next page begins; `None` at the end.
+    pub next: Option<VisibilityPosition>,
+}
+
+/// One group of a count.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// The value that its runs share; `None` when the count was not grouped or they have none.
+    pub value: Option<Value>,
+    /// How many.
+    pub count: u64,
+}
+
+/// How an attempt ended. The numbers are stored: never reuse one.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[repr(u8)]
+pub enum AttemptOutcome {
+    /// It failed.
+    #[default]
+    Failed = 1,
+    /// It ran out of time.
+    TimedOut = 2,
+    /// It succeeded.
+    Completed = 3,
+    /// It was cancelled.
+    Cancelled = 4,
+}
+
+/// One attempt of an activity (or of a workflow, as `activity` 0).
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct AttemptRow {
+    /// The activity's scheduled event id.
+    pub activity: i64,
+    /// The activity's id.
+    pub activity_id: String,
+    /// The activity's type.
+    pub activity_type: String,
+    /// Which attempt, from 1.
+    pub attempt: u32,
+    /// Who ran it.
+    pub worker: String,
+    /// When it became due.
+    pub scheduled_at: Timestamp,
+    /// When a worker took it, if one did.
+    pub started_at: Option<Timestamp>,
+    /// When it ended.
+    pub ended_at: Timestamp,
+    /// How it ended.
+    pub outcome: AttemptOutcome,
+    /// The error's type, if it failed.
+    pub error_type: String,
+    /// The error's message, if it failed.
+    pub message: String,
+    /// Equal for errors that differ only in numbers, ids and quoted text.
+    pub fingerprint: u64,
+    /// Why it is retried, or why not.
+    pub why: String,
+    /// When the next attempt is due, if there is one.
+    pub next_at: Option<Timestamp>,
+}
+
+/// The attempts of one activity: the first five, the last fifty, and how often each error came in
+/// between.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct AttemptLog {
+    /// The rows that were kept, by attempt.
+    pub rows: Vec<AttemptRow>,
+    /// For those that were not: how many had which fingerprint.
+    pub dropped: BTreeMap<u64, u64>,
+}
+
+/// A namespace.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct NamespaceRow {
+    /// Its id, a UUID.
+    pub id: String,
+    /// Its name, unique among those not deleted.
+    pub name: String,
+    /// Encoded by [`codec`](crate::codec).
+    pub data: Vec<u8>,
+}
+
+impl RunWrite {
+    /// Folds `later`, a later write of the same run, into this one.
+    pub fn merge(&mut self, later: Self) {
+        assert_eq!(self.run, later.run, "only writes of one run fold together");
+        self.create = self.create.take().or(later.create);
+        self.state = later.state.or_else(|| self.state.take());
+        self.visibility = later.visibility.or_else(|| self.visibility.take());
+        self.events.extend(later.events);
+        self.attempts.extend(later.attempts);
+        self.delete |= later.delete;
+        for item in later.items {
+            match self.items.iter_mut().find(|old| old.kind == item.kind && old.key == item.key) {
+                Some(old) => *old = item,
+                None => self.items.push(item),
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The trait that every backend implements.
+
+use std::{fmt, future::Future, pin::Pin};
+
+use steadfast_retry::Timestamp;
+
+use crate::{
+    error::Error,
+    filter::{Field, Filter},
+    rows::{
+        AttemptLog, Batch, EventBatch, Group, Lease, Listing, Lookup, NamespaceRow, RunNumber,
+        RunRows, ShardNumber, VisibilityPosition,
+    },
+};
+
+/// What a store will answer. It never blocks the thread that awaits it.
+pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
+
+/// Which way to read a history.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Order {
+    /// Oldest first.
+    Forward,
+    /// Newest first.
+    Backward,
+}
+
+/// A place that keeps runs.
+///
+/// Reads see every commit that was acknowledged before they were asked for.
+pub trait Store: fmt::Debug + Send + Sync + 'static {
+    /// Takes over all shards under a new epoch: commits of any earlier owner are refused from now
+    /// on. The number of shards is fixed by the first call on a fresh store; later calls must
+    /// name the same number or are [`Rejected`](Error::Rejected).
+    fn acquire(&self, shards: u32, owner: String) -> Answer<'_, Lease>;
+
+    /// Makes all of `batch` durable, or none of it. When it answers `Ok`, a power cut loses
+    /// nothing of it (at the durability that the operator chose).
+    fn commit(&self, batch: Batch) -> Answer<'_, ()>;
+
+    /// The sequence number of the newest durable commit; 0 if there is none.
+    fn last_commit(&self) -> Answer<'_, u64>;
+
+    /// All of a run but its history.
+    fn load(&self, lookup: Lookup) -> Answer<'_, Option<RunRows>>;
+
+    /// The batches that hold events `first..=last`, in `order`, cut after about `events_max`
+    /// events; always whole batches, so the first and the last may hold events outside the range.
+    fn history(
+        &self,
+        run: RunNumber,
+        first: i64,
+        last: i64,
+        events_max: usize,
+        order: Order,
+    ) -> Answer<'_, Vec<EventBatch>>;
+
+    /// Runs of `shard` with a `next_due` at or before `until`, ordered by (due, run), strictly
+    /// after `after`, at most `limit`.
+    fn due(
+        &self,
+        shard: ShardNumber,
+        until: Timestamp,
+        after: Option<(Timestamp, RunNumber)>,
+        limit: usize,
+    ) -> Answer<'_, Vec<(Timestamp, RunNumber)>>;
+
+    /// Runs of `shard` that have work to hand out, by number, after `after`, at most `limit`.
+    fn with_work(
+        &self,
+        shard: ShardNumber,
+        after: RunNumber,
+        limit: usize,
+    ) -> Answer<'_, Vec<RunNumber>>;
+
+    /// Runs of a namespace that match, one page. Order: see [`VisibilityPosition`].
+    fn list(
+        &self,
+        namespace: String,
+        filter: Filter,
+        after: Option<VisibilityPosition>,
+        limit: usize,
+    ) -> Answer<'_, Listing>;
+
+    /// How many runs of a namespace match, grouped by a field if one is given (groups in the
+    /// order of their values).
+    fn count(&self, namespace: String, filter: Filter, by: Option<Field>)
+    -> Answer<'_, Vec<Group>>;
+
+    /// The attempts of one activity.
+    fn attempts(&self, run: RunNumber, activity: i64) -> Answer<'_, AttemptLog>;
+
+    /// Creates or replaces a namespace. A name that another id holds is
+    /// [`Rejected`](Error::Rejected).
+    fn put_namespace(&self, row: NamespaceRow) -> Answer<'_, ()>;
+
+    /// Removes a namespace; its runs are deleted by the engine. Unknown ids are fine.
+    fn delete_namespace(&self, id: String) -> Answer<'_, ()>;
+
+    /// All namespaces, by name.
+    fn namespaces(&self) -> Answer<'_, Vec<NamespaceRow>>;
+
+    /// Reads a setting.
+    fn setting(&self, name: String) -> Answer<'_, Option<Vec<u8>>>;
+
+    /// Writes a setting, or removes it.
+    fn put_setting(&self, name: String, value: Option<Vec<u8>>) -> Answer<'_, ()>;
+
+    /// Waits for what is under way and lets go of files. Later calls answer
+    /// [`Closed`](Error::Closed).
+    fn close(&self) -> Answer<'_, ()>;
+}
