@@ -1,0 +1,75 @@
+//! House tooling, run as `cargo xtask <verb>`.
+//!
+//! ```text
+//!   ci ──────► fmt, clippy, docs, tests, then the two below, then the simulation
+//!   tidy ────► the shape of the code: floors, file sizes, heads, paths
+//!   promises ► the table in docs/promises.md against the tests that exist
+//! ```
+//!
+//! Everything is plain Rust, so that a fresh clone needs nothing but a toolchain.
+
+#![expect(clippy::print_stdout, reason = "a command line tool answers on standard output")]
+
+mod ci;
+mod promises;
+mod source;
+mod tidy;
+mod tree;
+
+use anyhow::{Result, bail};
+
+fn main() -> Result<()> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let Some((name, rest)) = args.split_first() else {
+        print!("{}", usage());
+        return Ok(());
+    };
+    match VERBS.iter().find(|verb| verb.name == name) {
+        Some(verb) => (verb.run)(rest),
+        None => bail!("there is no verb `{name}`\n\n{}", usage()),
+    }
+}
+
+/// Something that `cargo xtask` can do.
+struct Verb {
+    name: &'static str,
+    about: &'static str,
+    run: fn(&[String]) -> Result<()>,
+}
+
+const VERBS: &[Verb] = &[
+    Verb {
+        name: "ci",
+        about: "run every check, in order (`ci --list` names them, `ci <step>…` runs some)",
+        run: ci::run,
+    },
+    Verb {
+        name: "tidy",
+        about: "check the shape of the code: floors, sizes, heads, paths",
+        run: tidy::run,
+    },
+    Verb {
+        name: "promises",
+        about: "compare docs/promises.md with the tests (`--write` brings it up to date)",
+        run: promises::run,
+    },
+];
+
+fn usage() -> String {
+    let lines: Vec<String> =
+        VERBS.iter().map(|verb| format!("  {:<10} {}\n", verb.name, verb.about)).collect();
+    format!("cargo xtask <verb>\n\n{}", lines.concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn usage_has_one_line_for_each_verb() {
+        let text = usage();
+        for verb in VERBS {
+            assert_eq!(text.lines().filter(|line| line.contains(verb.about)).count(), 1);
+        }
+    }
+}
