@@ -1,0 +1,45 @@
+//! Retry policies, and the one function that decides about a retry.
+//!
+//! ```text
+//!   failure ─┐
+//!   state  ──┼──► decide(policy, …) ──► RetryAt · Park · Exhausted · Fail
+//!   signals ─┘
+//! ```
+//!
+//! Everything here is a pure function of its arguments. Time comes in as a [`Timestamp`], chance as a
+//! [`Seed`]; nothing reads a clock, draws from a generator, waits, or keeps a secret.
+
+mod backoff;
+mod code;
+mod decide;
+mod decision;
+mod failure;
+mod hint;
+mod jitter;
+mod layer;
+mod matcher;
+mod number;
+pub mod pattern;
+mod policy;
+pub mod preset;
+pub mod range;
+mod rule;
+mod seed;
+pub mod span;
+mod state;
+mod time;
+
+pub use backoff::{Backoff, Curve, Then};
+pub use code::{Class, CodePattern};
+pub use decide::{Held, HeldBy, Signals, decide};
+pub use decision::{Counted, Decision, Reason, RetryState, RuleRef, Why};
+pub use failure::{Cause, Failure, TimeoutKind};
+pub use hint::{Beyond, Hint, HintMode, HintScope, Hints};
+pub use jitter::{Draw, Jitter};
+pub use layer::Layer;
+pub use matcher::{CauseDepth, Matcher, Occasion, Place};
+pub use policy::{Draft, Fault, Invalid, Policy};
+pub use rule::{Action, Behaviour, Ending, Limits, PlacedRule, Rule, RuleId};
+pub use seed::{Seed, Unit};
+pub use state::State;
+pub use time::Timestamp;

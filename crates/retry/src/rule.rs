@@ -1,0 +1,234 @@
+//! A rule: which failures, and what happens to them.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::{backoff::Backoff, hint::Hints, jitter::Jitter, layer::Layer, matcher::Matcher, span};
+
+/// What a policy does with the failures that match.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct Rule {
+    /// Which failures.
+    #[serde(rename = "match", default)]
+    pub when: Matcher,
+    /// What happens to them.
+    #[serde(flatten)]
+    pub then: Behaviour,
+    /// Retries even what its author called non-retryable. Heeded in the operator's layer only.
+    #[serde(default)]
+    pub force: bool,
+}
+
+/// What happens to a failure.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(default)]
+pub struct Behaviour {
+    /// Retry, or one of the ways to end.
+    pub action: Action,
+    /// How long to wait before the next attempt.
+    pub backoff: Backoff,
+    /// When this behaviour has used itself up and the next rule is asked.
+    #[serde(flatten)]
+    pub limits: Limits,
+    /// Whether the failure counts against the policy's limits; if not, it is a deferral.
+    pub counts: bool,
+    /// How far a next delay or a Retry-After is followed.
+    #[serde(rename = "retry_after")]
+    pub hints: Hints,
+    /// Whether the failure says something about the health of the downstream.
+    pub breaker: bool,
+    /// What a retry costs from the downstream's budget.
+    pub budget_cost: u32,
+    /// Why, in the author's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// When enough is enough. What is not set does not limit.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(default)]
+#[expect(clippy::struct_field_names, reason = "the names that people write in policies")]
+pub struct Limits {
+    /// Attempts, the first one included: 1 is no retry, 0 is no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_attempts: Option<u32>,
+    /// Time since the first attempt. An attempt may start exactly at the limit, not after.
+    #[serde(with = "span::optional", skip_serializing_if = "Option::is_none")]
+    pub max_elapsed: Option<Duration>,
+    /// Time spent inside attempts, waits left out.
+    #[serde(with = "span::optional", skip_serializing_if = "Option::is_none")]
+    pub max_execution: Option<Duration>,
+}
+
+/// What a rule does.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// Try again.
+    #[default]
+    Retry,
+    /// Hand the failure to the workflow.
+    Fail,
+    /// Keep the work, waiting for a person or a resume policy.
+    Park,
+    /// Put it where it will be looked at.
+    DeadLetter,
+    /// Undo what was done before.
+    Compensate,
+}
+
+/// How work ends that will not be tried again.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// Hand the failure to the workflow.
+    #[default]
+    Fail,
+    /// Keep the work, waiting for a person or a resume policy.
+    Park,
+    /// Put it where it will be looked at.
+    DeadLetter,
+    /// Undo what was done before.
+    Compensate,
+}
+
+/// A rule in its place in a policy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlacedRule {
+    /// The rule.
+    pub rule: Rule,
+    /// The layer it came from.
+    pub layer: Layer,
+    /// Its identity, under which its failures are counted.
+    pub id: RuleId,
+}
+
+/// The identity of a rule: the same as long as its layer, criteria and action are, whatever is
+/// changed around it. So counters survive an edit of the neighbours.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(transparent)]
+pub struct RuleId(pub u64);
+
+impl Rule {
+    /// A rule that ends what matches.
+    #[must_use]
+    pub fn ending(when: Matcher, action: Action) -> Self {
+        Self { when, then: Behaviour { action, ..Behaviour::default() }, force: false }
+    }
+
+    /// A rule that retries what matches.
+    #[must_use]
+    pub fn retrying(when: Matcher, backoff: Backoff) -> Self {
+        Self { when, then: Behaviour::retrying(backoff), force: false }
+    }
+}
+
+impl Behaviour {
+    /// Retries without limits of its own.
+    #[must_use]
+    pub fn retrying(backoff: Backoff) -> Self {
+        Self { backoff, ..Self::default() }
+    }
+
+    /// Whether it may use itself up and let the next rule have its turn.
+    #[must_use]
+    pub fn can_be_spent(&self) -> bool {
+        use crate::backoff::{Curve, Then};
+        let runs_out = matches!(self.backoff.curve, Curve::Schedule { then: Then::Exhaust, .. });
+        self.action == Action::Retry && (runs_out || self.limits.is_limited())
+    }
+}
+
+impl Default for Behaviour {
+    /// 1 s, doubling to 5 min, equal jitter.
+    fn default() -> Self {
+        let backoff = Backoff::exponential(Duration::from_secs(1), 2.0);
+        Self {
+            action: Action::Retry,
+            backoff: backoff.capped(Duration::from_secs(300)).jittered(Jitter::Equal),
+            limits: Limits::default(),
+            counts: true,
+            hints: Hints::default(),
+            breaker: true,
+            budget_cost: 1,
+            reason: None,
+        }
+    }
+}
+
+impl Limits {
+    /// Limits the attempts, the first one included.
+    #[must_use]
+    pub const fn attempts(max_attempts: u32) -> Self {
+        Self { max_attempts: Some(max_attempts), max_elapsed: None, max_execution: None }
+    }
+
+    /// The largest number of attempts, or `None` for no limit.
+    #[must_use]
+    pub fn attempt_limit(&self) -> Option<u32> {
+        self.max_attempts.filter(|max| *max > 0)
+    }
+
+    /// Whether anything is limited at all.
+    #[must_use]
+    pub fn is_limited(&self) -> bool {
+        self.attempt_limit().is_some() || self.max_elapsed.is_some() || self.max_execution.is_some()
+    }
+
+    /// These limits, with the gaps filled from `lower`.
+    #[must_use]
+    pub fn or(self, lower: Self) -> Self {
+        Self {
+            max_attempts: self.max_attempts.or(lower.max_attempts),
+            max_elapsed: self.max_elapsed.or(lower.max_elapsed),
+            max_execution: self.max_execution.or(lower.max_execution),
+        }
+    }
+}
+
+impl PlacedRule {
+    pub(crate) fn new(rule: Rule, layer: Layer) -> Self {
+        let text = format!("{layer}|{}|{}", rule.when, rule.then.action);
+        Self { rule, layer, id: RuleId(xxh3_64(text.as_bytes())) }
+    }
+}
+
+impl Action {
+    /// The name in policies.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Retry => "retry",
+            Self::Fail => "fail",
+            Self::Park => "park",
+            Self::DeadLetter => "dead_letter",
+            Self::Compensate => "compensate",
+        }
+    }
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(Action::from(*self).name())
+    }
+}
+
+impl From<Ending> for Action {
+    fn from(ending: Ending) -> Self {
+        match ending {
+            Ending::Fail => Self::Fail,
+            Ending::Park => Self::Park,
+            Ending::DeadLetter => Self::DeadLetter,
+            Ending::Compensate => Self::Compensate,
+        }
+    }
+}
