@@ -9,6 +9,7 @@
 //! Everything is plain Rust, so that a fresh clone needs nothing but a toolchain.
 
 #![expect(clippy::print_stdout, reason = "a command line tool answers on standard output")]
+#![expect(clippy::print_stderr, reason = "what went wrong is told on standard error")]
 
 mod ci;
 mod promises;
@@ -16,10 +17,22 @@ mod source;
 mod tidy;
 mod tree;
 
+use std::process::ExitCode;
+
 use anyhow::{Result, bail};
 
-fn main() -> Result<()> {
+fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
+    match perform(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn perform(args: &[String]) -> Result<()> {
     let Some((name, rest)) = args.split_first() else {
         print!("{}", usage());
         return Ok(());

@@ -81,6 +81,16 @@ impl fmt::Display for Id {
     }
 }
 
+/// `ids`, which are in order, with neighbours drawn together: `C-01..C-45 C-102`.
+pub(super) fn ranges(ids: &[Id]) -> String {
+    let neighbours = |a: &Id, b: &Id| a.prefix == b.prefix && a.number + 1 == b.number;
+    let shown = |run: &[Id]| match run {
+        [first, .., last] => format!("{first}..{last}"),
+        run => run.iter().map(Id::to_string).collect(),
+    };
+    ids.chunk_by(neighbours).map(shown).collect::<Vec<_>>().join(" ")
+}
+
 /// The ids that the name of a test begins with.
 pub(super) fn leading(name: &str) -> Vec<Id> {
     let name = name.strip_prefix("test_").unwrap_or(name);
@@ -126,6 +136,16 @@ mod tests {
         for text in ["c-05", "C-5", "C05", "K-01", "id", "---", "C-005"] {
             assert_eq!(Id::parse(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn neighbours_are_drawn_together() {
+        let ids: Vec<Id> = ["C-01", "C-02", "C-03", "C-05", "C-101"]
+            .iter()
+            .filter_map(|id| Id::parse(id))
+            .collect();
+        assert_eq!(ranges(&ids), "C-01..C-03 C-05 C-101");
+        assert_eq!(ranges(&[]), "");
     }
 
     #[test]

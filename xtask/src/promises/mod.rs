@@ -47,10 +47,9 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
 fn report(table: &Table<'_>, tests: &[Test]) -> Result<()> {
     let checked = by_id(tests);
     for series in ids::SERIES {
-        let missing: Vec<String> =
-            series.ids().filter(|id| !checked.contains_key(id)).map(|id| id.to_string()).collect();
+        let missing: Vec<Id> = series.ids().filter(|id| !checked.contains_key(id)).collect();
         if !missing.is_empty() {
-            println!("missing {} of {}: {}", missing.len(), series.name, missing.join(" "));
+            println!("{} of {} missing: {}", missing.len(), series.name, ids::ranges(&missing));
         }
     }
     println!("{}", counts(&checked));
