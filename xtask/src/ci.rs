@@ -41,7 +41,7 @@ const SIM: &str = "crates/sim";
 pub(crate) fn run(args: &[String]) -> Result<()> {
     if args == ["--list"] {
         for step in STEPS {
-            println!("{:<10} {}", step.name, step.action.shown());
+            println!("{:<10} {}", step.name, step.shown());
         }
         return Ok(());
     }
@@ -98,7 +98,7 @@ impl Step {
 
     #[expect(clippy::disallowed_methods, reason = "how long a step took is told to a person")]
     fn run(&self, root: &Path) -> Result<Duration> {
-        println!("== {}: {}", self.name, self.action.shown());
+        println!("== {}: {}", self.name, self.shown());
         let begin = Instant::now();
         self.perform(root).with_context(|| {
             format!("ci failed at {0}; to repeat it alone: cargo xtask ci {0}", self.name)
@@ -115,19 +115,27 @@ impl Step {
             Action::Built(name, args) => built(name, args)?,
         };
         command.current_dir(root).envs(self.env);
-        let status =
-            command.status().with_context(|| format!("starting {}", self.action.shown()))?;
-        ensure!(status.success(), "`{}` ended with {status}", self.action.shown());
+        let status = command.status().with_context(|| format!("starting {}", self.shown()))?;
+        ensure!(status.success(), "`{}` ended with {status}", self.shown());
         Ok(())
+    }
+
+    /// The step as a person would type it.
+    fn shown(&self) -> String {
+        let action = self.action.shown(self.name);
+        match self.env {
+            Some((name, value)) => format!("{name}='{value}' {action}"),
+            None => action,
+        }
     }
 }
 
 impl Action {
-    fn shown(&self) -> String {
+    fn shown(&self, step: &str) -> String {
         match self {
             Self::Cargo(args) => format!("cargo {}", args.join(" ")),
             Self::Built(name, args) => format!("{name} {}", args.join(" ")),
-            Self::Verb(_) => "(in this program)".to_owned(),
+            Self::Verb(_) => format!("cargo xtask {step}"),
         }
     }
 }
@@ -196,11 +204,12 @@ mod tests {
 
     #[test]
     fn a_failing_step_says_which_and_how_to_repeat_it() {
-        let step = Step::new("broken", Action::Cargo(&["no-such-command"]));
+        let step = Step::new("broken", Action::Verb(|_| bail!("a wall is missing")));
         let error = format!("{:#}", step.run(tree::root()).expect_err("it fails"));
-        assert!(error.starts_with("ci failed at broken"), "{error}");
-        assert!(error.contains("cargo xtask ci broken"), "{error}");
-        assert!(error.contains("`cargo no-such-command` ended with exit status"), "{error}");
+        assert_eq!(
+            error,
+            "ci failed at broken; to repeat it alone: cargo xtask ci broken: a wall is missing"
+        );
     }
 
     #[test]
