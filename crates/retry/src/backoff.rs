@@ -4,13 +4,15 @@
 //! and then jitters it. The cap comes first: capping a jittered wait puts every client that is
 //! past the cap back in step, which is what jitter was there to prevent.
 
+use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    jitter::{Draw, Jitter},
-    number, span,
+    jitter::{Draw, Jitter, Window},
+    number,
+    span::{self, Span},
 };
 
 /// A curve, its cap, its jitter and its floor.
@@ -154,15 +156,22 @@ impl Backoff {
     /// The wait after failure `n` (from 1); `None` when a schedule is used up.
     #[must_use]
     pub fn delay(&self, n: u32, draw: &Draw<'_>) -> Option<Duration> {
+        let window = self.window(n)?;
+        Some(number::duration(self.jitter.apply(window, draw)).max(self.floor))
+    }
+
+    /// The shortest and the longest wait that can follow failure `n` (from 1).
+    #[must_use]
+    pub fn range(&self, n: u32) -> Option<(Duration, Duration)> {
+        let (shortest, longest) = self.jitter.bounds(self.window(n)?);
+        let floored = |nanos| number::duration(nanos).max(self.floor);
+        Some((floored(shortest), floored(longest)))
+    }
+
+    fn window(&self, n: u32) -> Option<Window> {
+        let initial = self.curve.initial().as_nanos();
         let base = self.capped_nanos(n)?;
-        let window = crate::jitter::Window {
-            base,
-            initial: self.curve.initial().as_nanos(),
-            max: self.max_nanos(),
-            n,
-        };
-        let jittered = number::duration(self.jitter.apply(window, draw));
-        Some(jittered.max(self.floor))
+        Some(Window { base, initial, max: self.max_nanos(), n: n.max(1) })
     }
 
     fn capped_nanos(&self, n: u32) -> Option<u128> {
@@ -245,3 +254,35 @@ fn default_coef() -> f64 {
 
 /// Short enough not to be felt, long enough not to spin.
 const FLOOR: Duration = Duration::from_millis(1);
+
+impl fmt::Display for Backoff {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.curve)?;
+        if let Some(max) = self.max {
+            write!(f, " up to {}", Span(max))?;
+        }
+        if self.jitter != Jitter::None {
+            write!(f, ", {} jitter", self.jitter.name())?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Curve {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let initial = Span(self.initial());
+        match self {
+            Self::Constant { .. } => write!(f, "{initial}"),
+            Self::Linear { step, .. } => write!(f, "{initial} +{}", Span(*step)),
+            Self::Exponential { coef, .. } => write!(f, "{initial} x{coef}"),
+            Self::Polynomial { power, .. } => write!(f, "{initial} n^{power}"),
+            Self::Fibonacci { .. } => write!(f, "{initial} fibonacci"),
+            Self::Schedule { delays, then } => {
+                let delays: Vec<String> =
+                    delays.iter().map(|delay| Span(*delay).to_string()).collect();
+                let after = if *then == Then::Exhaust { "" } else { ", …" };
+                write!(f, "{}{after}", delays.join(", "))
+            }
+        }
+    }
+}

@@ -54,6 +54,39 @@ impl Jitter {
     }
 }
 
+impl Jitter {
+    /// The shortest and the longest wait that can come out.
+    pub(crate) fn bounds(self, window: Window) -> (u128, u128) {
+        let Window { base, initial, max, n } = window;
+        match self {
+            Self::None => (base, base),
+            Self::Full => (0, base),
+            Self::Equal => (base / 2, base),
+            Self::Proportional(share) => {
+                (proportional(base, share, Unit::ZERO), proportional(base, share, Unit::MAX))
+            }
+            Self::Decorrelated => {
+                let widest = initial.saturating_mul(3_u128.saturating_pow(n));
+                (initial.min(max / 4 * 3), widest.min(max))
+            }
+            Self::Smooth => (0, smooth_widest(window)),
+        }
+    }
+
+    /// The name in policies.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "no",
+            Self::Full => "full",
+            Self::Equal => "equal",
+            Self::Proportional(_) => "proportional",
+            Self::Decorrelated => "decorrelated",
+            Self::Smooth => "smooth",
+        }
+    }
+}
+
 /// Where a jitter takes its numbers from.
 #[derive(Clone, Copy, Debug)]
 pub struct Draw<'a> {
@@ -107,20 +140,33 @@ fn decorrelated(window: Window, draw: &Draw<'_>) -> u128 {
 /// When the window of possible waits reaches past the cap, the window shrinks to fit; clamping the
 /// sample would put everyone on the cap.
 fn smooth(window: Window, draw: &Draw<'_>) -> u128 {
-    // Beyond this step the shape of the window no longer changes, only its size.
-    const STEPS: u32 = 48;
-    let step = f64::from((window.n - 1).min(STEPS));
+    let step = smooth_step(window);
     let before = if step > 0.0 { curve(step - 1.0 + draw.unit_before().get()) } else { 0.0 };
     let sample = curve(step + draw.unit(0).get()) - before;
-    let widest = curve(step + 1.0) - if step > 0.0 { curve(step - 1.0) } else { 0.0 };
-    let scale = number::float(window.initial) / 1.4;
-    let cap = number::float(window.max);
-    if widest * scale > cap || window.n - 1 > STEPS {
-        return number::nanos(sample / widest * cap).min(window.max);
+    let share = sample / smooth_width(step);
+    number::nanos(share * number::float(smooth_widest(window))).min(window.max)
+}
+
+/// The longest wait that the window holds, which is the cap once the window has grown to it.
+fn smooth_widest(window: Window) -> u128 {
+    if window.n > SMOOTH_STEPS {
+        return window.max;
     }
-    number::nanos(sample * scale)
+    let width = smooth_width(smooth_step(window));
+    number::nanos(width * number::float(window.initial) / 1.4).min(window.max)
+}
+
+fn smooth_step(window: Window) -> f64 {
+    f64::from((window.n - 1).min(SMOOTH_STEPS))
+}
+
+fn smooth_width(step: f64) -> f64 {
+    curve(step + 1.0) - if step > 0.0 { curve(step - 1.0) } else { 0.0 }
 }
 
 fn curve(t: f64) -> f64 {
     t.exp2() * (4.0 * t).sqrt().tanh()
 }
+
+/// Beyond this step the shape of the window no longer changes, only its size.
+const SMOOTH_STEPS: u32 = 48;

@@ -43,6 +43,9 @@ pub struct Matcher {
     /// The activity type.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub activity: Option<NamePattern>,
+    /// The kind of activity: the tag given at its registration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub activity_kind: Option<NamePattern>,
     /// The task queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_queue: Option<NamePattern>,
@@ -86,6 +89,8 @@ pub struct Occasion<'a> {
 pub struct Place<'a> {
     /// The activity type.
     pub activity: &'a str,
+    /// The kind of activity: the tag given at its registration.
+    pub activity_kind: &'a str,
     /// The task queue.
     pub task_queue: &'a str,
     /// The workflow type.
@@ -143,6 +148,11 @@ impl Matcher {
             && covers(self.class.as_ref(), other.class.as_ref(), Class::eq)
             && covers(self.timeout.as_ref(), other.timeout.as_ref(), TimeoutKind::eq)
             && covers(self.activity.as_ref(), other.activity.as_ref(), NamePattern::covers)
+            && covers(
+                self.activity_kind.as_ref(),
+                other.activity_kind.as_ref(),
+                NamePattern::covers,
+            )
             && covers(self.task_queue.as_ref(), other.task_queue.as_ref(), NamePattern::covers)
             && covers(
                 self.workflow_type.as_ref(),
@@ -154,11 +164,12 @@ impl Matcher {
     }
 
     fn matches_occasion(&self, occasion: &Occasion<'_>) -> bool {
-        let Place { activity, task_queue, workflow_type } = occasion.place;
+        let Place { activity, activity_kind, task_queue, workflow_type } = occasion.place;
         let named = |pattern: &Option<NamePattern>, name: &str| {
             pattern.as_ref().is_none_or(|pattern| pattern.matches(name))
         };
         named(&self.activity, activity)
+            && named(&self.activity_kind, activity_kind)
             && named(&self.task_queue, task_queue)
             && named(&self.workflow_type, workflow_type)
             && self.attempts.as_ref().is_none_or(|range| range.contains(occasion.attempt))
@@ -195,6 +206,7 @@ impl fmt::Display for Matcher {
             said("class", self.class.as_ref()),
             said("timeout", self.timeout.as_ref()),
             said("activity", self.activity.as_ref()),
+            said("activity_kind", self.activity_kind.as_ref()),
             said("task_queue", self.task_queue.as_ref()),
             said("workflow_type", self.workflow_type.as_ref()),
             said("attempts", self.attempts.as_ref()),

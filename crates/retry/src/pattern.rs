@@ -28,7 +28,7 @@ pub enum TextPattern {
 }
 
 /// A pattern that cannot be read.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("not a regular expression: /{text}/: {source}")]
 pub struct Error {
     /// What stood between the slashes.

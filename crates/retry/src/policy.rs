@@ -15,6 +15,7 @@ use crate::{
     layer::Layer,
     matcher::Matcher,
     rule::{Action, Behaviour, Ending, Limits, PlacedRule, Rule},
+    time::Timestamp,
 };
 
 /// What is written in one layer. Gaps are filled by the layers below.
@@ -186,10 +187,28 @@ impl Policy {
         self.on_exhausted
     }
 
+    /// The last instant at which an attempt may start, for work first tried at `first_attempt_at`.
+    /// The same for every attempt and, when a workflow is retried, for every run.
+    #[must_use]
+    pub fn expires_at(&self, first_attempt_at: Timestamp) -> Option<Timestamp> {
+        self.limits.max_elapsed.map(|limit| first_attempt_at.after(limit))
+    }
+
     /// This policy with other limits.
     #[must_use]
     pub fn limited(self, limits: Limits) -> Self {
         Self { limits, ..self }
+    }
+
+    /// This policy with every wait at its base, for tables that people read.
+    #[must_use]
+    pub fn without_jitter(&self) -> Self {
+        let mut policy = self.clone();
+        policy.default.backoff.jitter = Jitter::None;
+        for placed in &mut policy.rules {
+            placed.rule.then.backoff.jitter = Jitter::None;
+        }
+        policy
     }
 
     /// Built from parts that are known to be right; presets have checks of their own.
