@@ -55,6 +55,12 @@ impl Family {
     }
 }
 
+/// Whether `value` can be compared with what `field` holds. A number that is not one cannot.
+pub(crate) fn comparable(field: &Field, value: &Value) -> bool {
+    let number = !matches!(value, Value::Double(number) if number.is_nan());
+    number && Family::of_field(field) == Family::of_value(value)
+}
+
 /// Whether `field` is matched word by word.
 pub(crate) fn by_words(field: &Field) -> bool {
     matches!(field, Field::Custom(_, SearchType::Text))

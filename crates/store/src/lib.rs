@@ -8,11 +8,14 @@ mod attempts;
 mod check;
 pub mod codec;
 mod compare;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod error;
 mod filter;
 mod history;
 mod memory;
 mod rows;
+pub mod sqlite;
 mod store;
 
 pub use error::{Error, Outcome};
@@ -23,4 +26,5 @@ pub use rows::{
     ItemWrite, Lease, Listing, Lookup, NamespaceRow, RunIdentity, RunNumber, RunRows, RunWrite,
     ShardNumber, StateRow, VisibilityPosition, VisibilityRow,
 };
+pub use sqlite::Sqlite;
 pub use store::{Answer, Order, Store};

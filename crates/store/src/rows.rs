@@ -309,6 +309,60 @@ pub struct NamespaceRow {
     pub data: Vec<u8>,
 }
 
+impl ItemKind {
+    /// The number that is stored.
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::Activity => 1,
+            Self::Timer => 2,
+            Self::Child => 3,
+            Self::External => 4,
+            Self::Update => 5,
+            Self::Request => 6,
+            Self::Buffered => 7,
+            Self::Message => 8,
+        }
+    }
+
+    /// The kind that is stored as `number`.
+    pub const fn from_number(number: i64) -> Option<Self> {
+        match number {
+            1 => Some(Self::Activity),
+            2 => Some(Self::Timer),
+            3 => Some(Self::Child),
+            4 => Some(Self::External),
+            5 => Some(Self::Update),
+            6 => Some(Self::Request),
+            7 => Some(Self::Buffered),
+            8 => Some(Self::Message),
+            _ => None,
+        }
+    }
+}
+
+impl AttemptOutcome {
+    /// The number that is stored.
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::Failed => 1,
+            Self::TimedOut => 2,
+            Self::Completed => 3,
+            Self::Cancelled => 4,
+        }
+    }
+
+    /// The outcome that is stored as `number`.
+    pub const fn from_number(number: i64) -> Option<Self> {
+        match number {
+            1 => Some(Self::Failed),
+            2 => Some(Self::TimedOut),
+            3 => Some(Self::Completed),
+            4 => Some(Self::Cancelled),
+            _ => None,
+        }
+    }
+}
+
 impl RunWrite {
     /// Folds `later`, a later write of the same run, into this one.
     pub fn merge(&mut self, later: Self) {

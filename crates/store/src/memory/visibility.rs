@@ -6,7 +6,7 @@ use steadfast_retry::Timestamp;
 
 use super::Data;
 use crate::{
-    compare::{Family, by_words, has_words, holds, order},
+    compare::{by_words, comparable, has_words, holds, order},
     filter::{Compare, Field, Filter, Value},
     rows::{Group, Listing, RunNumber, VisibilityPosition, VisibilityRow},
 };
@@ -107,10 +107,6 @@ fn matches(row: &VisibilityRow, filter: &Filter) -> bool {
             .iter()
             .any(|value| matches!(value, Value::Text(text) if text.starts_with(prefix))),
     }
-}
-
-fn comparable(field: &Field, wanted: &Value) -> bool {
-    Family::of_field(field) == Family::of_value(wanted)
 }
 
 fn compares(compare: Compare, value: &Value, wanted: &Value) -> bool {

@@ -1,0 +1,127 @@
+//! Attempts: the first five, the last fifty, and counts of the rest.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+use steadfast_retry::Timestamp;
+
+use super::{fault::Fault, number};
+use crate::{
+    attempts::{FIRST, KEPT, LAST},
+    rows::{AttemptLog, AttemptOutcome, AttemptRow, RunNumber},
+};
+
+pub(super) fn attempts(
+    db: &mut Connection,
+    run: RunNumber,
+    activity: i64,
+) -> Result<AttemptLog, Fault> {
+    let tx = db.transaction()?;
+    Ok(AttemptLog { rows: kept(&tx, run, activity)?, dropped: dropped(&tx, run, activity)? })
+}
+
+pub(super) fn put(tx: &Transaction<'_>, run: RunNumber, row: &AttemptRow) -> Result<(), Fault> {
+    let sql = "INSERT OR REPLACE INTO attempts (run, activity, attempt, activity_id,
+            activity_type, worker, scheduled_at, started_at, ended_at, outcome, error_type,
+            message, fingerprint, why, next_at)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)";
+    tx.prepare_cached(sql)?.execute(params![
+        run.0,
+        row.activity,
+        row.attempt,
+        row.activity_id,
+        row.activity_type,
+        row.worker,
+        row.scheduled_at.nanos(),
+        row.started_at.map(Timestamp::nanos),
+        row.ended_at.nanos(),
+        row.outcome.number(),
+        row.error_type,
+        row.message,
+        row.fingerprint.cast_signed(),
+        row.why,
+        row.next_at.map(Timestamp::nanos),
+    ])?;
+    // Attempts are numbered from 1: with a small number there cannot be too many.
+    if usize::try_from(row.attempt).is_ok_and(|attempt| attempt > KEPT) {
+        trim(tx, run, row.activity)?;
+    }
+    Ok(())
+}
+
+/// Drops the oldest attempt after the first five if there are more than fifty after those.
+fn trim(tx: &Transaction<'_>, run: RunNumber, activity: i64) -> Result<(), Fault> {
+    const OLDEST: &str = "SELECT attempt, fingerprint FROM attempts
+        WHERE run = ?1 AND activity = ?2 ORDER BY attempt LIMIT 1 OFFSET ?3";
+    const COUNT: &str = "SELECT count(*) FROM attempts WHERE run = ?1 AND activity = ?2";
+    const ADD: &str = "INSERT INTO attempt_counts (run, activity, fingerprint, count)
+        VALUES (?1, ?2, ?3, 1)
+        ON CONFLICT (run, activity, fingerprint) DO UPDATE SET count = count + 1";
+    const DROP: &str = "DELETE FROM attempts WHERE run = ?1 AND activity = ?2 AND attempt = ?3";
+    let count: i64 = tx.prepare_cached(COUNT)?.query_row((run.0, activity), |row| row.get(0))?;
+    if count <= number::limit(FIRST + LAST) {
+        return Ok(());
+    }
+    let oldest = tx
+        .prepare_cached(OLDEST)?
+        .query_row((run.0, activity, number::limit(FIRST)), |row| {
+            Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))
+        })
+        .optional()?;
+    if let Some((attempt, fingerprint)) = oldest {
+        tx.prepare_cached(ADD)?.execute((run.0, activity, fingerprint))?;
+        tx.prepare_cached(DROP)?.execute((run.0, activity, attempt))?;
+    }
+    Ok(())
+}
+
+fn kept(tx: &Transaction<'_>, run: RunNumber, activity: i64) -> Result<Vec<AttemptRow>, Fault> {
+    let sql = "SELECT outcome, activity, attempt, activity_id, activity_type, worker,
+            scheduled_at, started_at, ended_at, error_type, message, fingerprint, why, next_at
+        FROM attempts WHERE run = ?1 AND activity = ?2 ORDER BY attempt";
+    let mut select = tx.prepare_cached(sql)?;
+    let mut rows = select.query((run.0, activity))?;
+    let mut kept = Vec::new();
+    while let Some(row) = rows.next()? {
+        let number = row.get(0)?;
+        let outcome = AttemptOutcome::from_number(number)
+            .ok_or_else(|| Fault::unreadable("attempts.outcome", number))?;
+        kept.push(attempt(row, outcome)?);
+    }
+    Ok(kept)
+}
+
+fn attempt(row: &Row<'_>, outcome: AttemptOutcome) -> rusqlite::Result<AttemptRow> {
+    Ok(AttemptRow {
+        outcome,
+        activity: row.get(1)?,
+        attempt: row.get(2)?,
+        activity_id: row.get(3)?,
+        activity_type: row.get(4)?,
+        worker: row.get(5)?,
+        scheduled_at: Timestamp(row.get(6)?),
+        started_at: row.get::<_, Option<i64>>(7)?.map(Timestamp),
+        ended_at: Timestamp(row.get(8)?),
+        error_type: row.get(9)?,
+        message: row.get(10)?,
+        fingerprint: row.get::<_, i64>(11)?.cast_unsigned(),
+        why: row.get(12)?,
+        next_at: row.get::<_, Option<i64>>(13)?.map(Timestamp),
+    })
+}
+
+fn dropped(
+    tx: &Transaction<'_>,
+    run: RunNumber,
+    activity: i64,
+) -> Result<BTreeMap<u64, u64>, Fault> {
+    let sql = "SELECT fingerprint, count FROM attempt_counts WHERE run = ?1 AND activity = ?2";
+    let mut select = tx.prepare_cached(sql)?;
+    let mut rows = select.query((run.0, activity))?;
+    let mut counts = BTreeMap::new();
+    while let Some(row) = rows.next()? {
+        let fingerprint: i64 = row.get(0)?;
+        counts.insert(fingerprint.cast_unsigned(), number::unsigned("count", row.get(1)?)?);
+    }
+    Ok(counts)
+}

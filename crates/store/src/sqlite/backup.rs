@@ -1,0 +1,63 @@
+//! A copy of the file while it is in use.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    thread,
+};
+
+use rusqlite::{Connection, OpenFlags, backup::Backup};
+use tokio::sync::oneshot;
+
+use super::{
+    fault::Fault,
+    file::{sync_folder, with_suffix},
+    lane::no_thread,
+};
+use crate::{error::Error, store::Answer};
+
+/// Copies `source` to `target` on a thread of its own, so that reads do not wait for it.
+pub(super) fn backup<'a>(source: &Path, target: PathBuf) -> Answer<'a, ()> {
+    let (answer, answered) = oneshot::channel();
+    let source = source.to_owned();
+    let work = move || _ = answer.send(copy(&source, &target));
+    let started = thread::Builder::new().name("store-backup".to_owned()).spawn(work);
+    Box::pin(async move {
+        started.map_err(|error| no_thread(&error))?;
+        answered.await.map_err(|_| Error::Io("the backup was lost in a panic".to_owned()))?
+    })
+}
+
+fn copy(source: &Path, target: &Path) -> Result<(), Error> {
+    if target.exists() {
+        return Err(Error::Rejected(format!("{} is there already", target.display())));
+    }
+    let part = with_suffix(target, ".part");
+    let copied = copy_pages(source, &part)
+        .map_err(|fault| fault.into_error(source))
+        .and_then(|()| publish(&part, target).map_err(|error| failed(target, &error)));
+    if copied.is_err() {
+        // Half a copy is of no use; if it cannot be removed either, its name says what it is.
+        _ = fs::remove_file(&part);
+    }
+    copied
+}
+
+fn copy_pages(source: &Path, part: &Path) -> Result<(), Fault> {
+    let source = Connection::open_with_flags(source, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let mut copy = Connection::open(part)?;
+    // All in one step is one snapshot: a commit in the meantime is not in it, and does not make it
+    // begin again.
+    Backup::new(&source, &mut copy)?.step(-1)?;
+    copy.close().map_err(|(_, error)| error.into())
+}
+
+fn publish(part: &Path, target: &Path) -> io::Result<()> {
+    fs::File::open(part)?.sync_all()?;
+    fs::rename(part, target)?;
+    sync_folder(target)
+}
+
+fn failed(target: &Path, error: &io::Error) -> Error {
+    Error::Io(format!("{}: {error}", target.display()))
+}

@@ -1,0 +1,59 @@
+//! Copying the write-ahead log into the file, beside the commits.
+//!
+//! A checkpoint writes pages and waits for the disk. The writer would stand still for it; so
+//! another thread does it, in the mode that waits for nobody. That alone would let the log grow for
+//! ever under constant load, because it begins anew only when all of it is copied and there is
+//! always one commit more. So when the log is long, the writer copies what is left, which is
+//! little.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use rusqlite::{Connection, hooks::Wal};
+
+use super::{Counters, fault::Fault, lane::Lane};
+
+/// Pages in the log (of 4 KiB) from which on it is copied in the background.
+const PAGES_MANY: u64 = 4_000;
+
+/// Pages in the log from which on the writer copies what is left.
+const PAGES_MAX: u64 = 16_000;
+
+/// Has `lane` checkpoint whenever the commits of `writer` have made the log long.
+pub(super) fn watch(
+    writer: &mut Connection,
+    lane: Lane,
+    counters: &Arc<Counters>,
+) -> Result<(), Fault> {
+    let counters = Arc::clone(counters);
+    let under_way = Arc::<AtomicBool>::default();
+    let hook = move |wal: &mut Wal, pages| {
+        let pages = u64::try_from(pages).unwrap_or(0);
+        counters.wal_pages.store(pages, Ordering::Relaxed);
+        if pages >= PAGES_MAX {
+            // The commit is durable whatever becomes of this; the next one tries again.
+            if wal.checkpoint().is_ok() {
+                counters.checkpoints.fetch_add(1, Ordering::Relaxed);
+            }
+        } else if pages >= PAGES_MANY && !under_way.swap(true, Ordering::AcqRel) {
+            in_background(&lane, &under_way, &counters);
+        }
+        Ok(())
+    };
+    Ok(writer.wal_hook(Some(hook))?)
+}
+
+fn in_background(lane: &Lane, under_way: &Arc<AtomicBool>, counters: &Arc<Counters>) {
+    let (under_way, counters) = (Arc::clone(under_way), Arc::clone(counters));
+    // Nobody waits for it: the answer is dropped, the work is done.
+    drop(lane.call(move |db| {
+        let copied = db.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()));
+        if copied.is_ok() {
+            counters.checkpoints.fetch_add(1, Ordering::Relaxed);
+        }
+        under_way.store(false, Ordering::Release);
+        Ok(())
+    }));
+}

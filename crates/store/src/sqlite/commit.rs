@@ -1,0 +1,155 @@
+//! Commits: one transaction, one fsync.
+//!
+//! Every statement is prepared once and kept. The order of work is that of the memory backend:
+//! the fence, the sequence, the rules, then the writes one after the other.
+
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use steadfast_retry::Timestamp;
+
+use super::{
+    attempts,
+    fault::Fault,
+    number,
+    shards::{fence, progress},
+    visibility,
+};
+use crate::{
+    check,
+    rows::{Batch, EventBatch, ItemWrite, RunIdentity, RunNumber, RunWrite, StateRow},
+};
+
+pub(super) fn commit(db: &mut Connection, batch: &Batch) -> Result<(), Fault> {
+    // Whatever fails from here on, also the COMMIT itself: the transaction is rolled back when it
+    // is dropped.
+    let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    fence(&tx, batch)?;
+    let (last, last_run) = progress(&tx)?;
+    if batch.sequence != last + 1 {
+        return Err(check::out_of_sequence(batch.sequence, last).into());
+    }
+    check::batch(batch)?;
+    for write in &batch.writes {
+        apply(&tx, write)?;
+    }
+    let created = batch.writes.iter().filter(|write| write.create.is_some() && !write.delete);
+    let last_run = created.map(|write| write.run.0).fold(last_run, i64::max);
+    tx.prepare_cached("UPDATE commits SET sequence = ?1, last_run = ?2")?
+        .execute((number::signed("sequence", batch.sequence)?, last_run))?;
+    Ok(tx.commit()?)
+}
+
+fn apply(tx: &Transaction<'_>, write: &RunWrite) -> Result<(), Fault> {
+    if write.delete {
+        return delete(tx, write);
+    }
+    match (&write.create, &write.state) {
+        (Some(identity), Some(state)) => create(tx, write, identity, state)?,
+        (None, Some(state)) => put_state(tx, write, state)?,
+        (_, None) => exists(tx, write)?,
+    }
+    for item in &write.items {
+        put_item(tx, write.run, item)?;
+    }
+    for events in &write.events {
+        append(tx, write.run, events)
+            .map_err(|fault| fault.on_conflict(|| check::event_taken(write, events.first)))?;
+    }
+    if let Some(row) = &write.visibility {
+        visibility::put(tx, write.run, row)?;
+    }
+    for attempt in &write.attempts {
+        attempts::put(tx, write.run, attempt)?;
+    }
+    Ok(())
+}
+
+fn create(
+    tx: &Transaction<'_>,
+    write: &RunWrite,
+    identity: &RunIdentity,
+    state: &StateRow,
+) -> Result<(), Fault> {
+    let sql = "INSERT INTO runs
+        (id, shard, namespace, workflow_id, run_id, next_due, has_work, state)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+    tx.prepare_cached(sql)?
+        .execute(params![
+            write.run.0,
+            write.shard.0,
+            identity.namespace,
+            identity.workflow_id,
+            identity.run_id,
+            state.next_due.map(Timestamp::nanos),
+            state.has_work,
+            state.data,
+        ])
+        .map_err(|error| Fault::from(error).on_conflict(|| check::taken(write, identity)))?;
+    Ok(())
+}
+
+/// Most steps leave the due time and the work flag as they are, and a statement that does not name
+/// them leaves their indexes alone. So that one is tried first.
+fn put_state(tx: &Transaction<'_>, write: &RunWrite, state: &StateRow) -> Result<(), Fault> {
+    const SAME: &str = "UPDATE runs SET state = ?5
+        WHERE id = ?1 AND shard = ?2 AND next_due IS ?3 AND has_work = ?4";
+    const OTHER: &str = "UPDATE runs SET state = ?5, next_due = ?3, has_work = ?4
+        WHERE id = ?1 AND shard = ?2";
+    for sql in [SAME, OTHER] {
+        let due = state.next_due.map(Timestamp::nanos);
+        let row = params![write.run.0, write.shard.0, due, state.has_work, state.data];
+        if tx.prepare_cached(sql)?.execute(row)? == 1 {
+            return Ok(());
+        }
+    }
+    Err(check::unknown_run(write).into())
+}
+
+fn exists(tx: &Transaction<'_>, write: &RunWrite) -> Result<(), Fault> {
+    match shard_of(tx, write.run)? {
+        Some(shard) if shard == write.shard.0 => Ok(()),
+        Some(_) | None => Err(check::unknown_run(write).into()),
+    }
+}
+
+fn shard_of(tx: &Transaction<'_>, run: RunNumber) -> Result<Option<u32>, Fault> {
+    Ok(tx
+        .prepare_cached("SELECT shard FROM runs WHERE id = ?1")?
+        .query_row([run.0], |row| row.get(0))
+        .optional()?)
+}
+
+fn put_item(tx: &Transaction<'_>, run: RunNumber, item: &ItemWrite) -> Result<(), Fault> {
+    const PUT: &str = "INSERT OR REPLACE INTO items (run, kind, key, data) VALUES (?1, ?2, ?3, ?4)";
+    const DELETE: &str = "DELETE FROM items WHERE run = ?1 AND kind = ?2 AND key = ?3";
+    let kind = item.kind.number();
+    match &item.data {
+        Some(data) => tx.prepare_cached(PUT)?.execute(params![run.0, kind, item.key, data])?,
+        None => tx.prepare_cached(DELETE)?.execute(params![run.0, kind, item.key])?,
+    };
+    Ok(())
+}
+
+fn append(tx: &Transaction<'_>, run: RunNumber, events: &EventBatch) -> Result<(), Fault> {
+    let sql = "INSERT INTO events (run, first_event, last_event, data) VALUES (?1, ?2, ?3, ?4)";
+    tx.prepare_cached(sql)?.execute(params![run.0, events.first, events.last, events.data])?;
+    Ok(())
+}
+
+fn delete(tx: &Transaction<'_>, write: &RunWrite) -> Result<(), Fault> {
+    const DELETE: [&str; 7] = [
+        "DELETE FROM runs WHERE id = ?1",
+        "DELETE FROM items WHERE run = ?1",
+        "DELETE FROM events WHERE run = ?1",
+        "DELETE FROM visibility WHERE run = ?1",
+        "DELETE FROM search_attributes WHERE run = ?1",
+        "DELETE FROM attempts WHERE run = ?1",
+        "DELETE FROM attempt_counts WHERE run = ?1",
+    ];
+    if shard_of(tx, write.run)?.is_some_and(|shard| shard != write.shard.0) {
+        return Err(check::unknown_run(write).into());
+    }
+    for sql in DELETE {
+        tx.prepare_cached(sql)?.execute([write.run.0])?;
+    }
+    Ok(())
+}

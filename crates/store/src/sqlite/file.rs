@@ -1,0 +1,198 @@
+//! The file: making it, looking at it before it is used, connecting to it.
+//!
+//! A file appears under its name only when it is complete, so an empty one was not left by us. All
+//! reading goes through the database library: closing the file in any other way would drop the
+//! locks that this process holds on it.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    process,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags, functions::FunctionFlags};
+
+use super::{
+    Check, Options, Synchronous,
+    fault::{Fault, damaged},
+    schema,
+};
+use crate::{compare::has_words, error::Error};
+
+/// What a connection is for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Role {
+    Writer,
+    Reader,
+    Checkpoint,
+}
+
+/// Files up to this size are checked page by page after a crash.
+const CHECKED_MAX: u64 = 256 * 1024 * 1024;
+
+/// The log may keep this much of the disk when it begins anew.
+const LOG_BYTES_KEPT: i64 = 64 * 1024 * 1024;
+
+/// Makes sure that there is a healthy file of ours, making one if there is none. Gives its full
+/// path.
+pub(super) fn prepare(path: &Path, options: &Options) -> Result<PathBuf, Error> {
+    match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => create(path)?,
+        Err(error) => return Err(failed(path, &error)),
+        Ok(found) if !found.is_file() => return Err(damaged(path, "it is not a file")),
+        Ok(found) if found.len() == 0 => {
+            return Err(damaged(path, "it is empty; remove it to begin a new one"));
+        }
+        Ok(found) => {
+            examine(path, found.len(), options.check).map_err(|fault| fault.into_error(path))?;
+        }
+    }
+    path.canonicalize().map_err(|error| failed(path, &error))
+}
+
+/// Opens a connection to a file that was prepared.
+pub(super) fn connect(path: &Path, role: Role, options: &Options) -> Result<Connection, Fault> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = Connection::open_with_flags(path, flags)?;
+    db.busy_timeout(options.busy_timeout)?;
+    db.set_prepared_statement_cache_capacity(64);
+    let cache = match role {
+        Role::Writer => options.writer_cache_kib,
+        Role::Reader => options.reader_cache_kib,
+        Role::Checkpoint => 0,
+    };
+    db.pragma_update(None, "cache_size", -i64::from(cache))?;
+    db.pragma_update(None, "temp_store", "MEMORY")?;
+    db.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+    db.pragma_update(None, "journal_size_limit", LOG_BYTES_KEPT)?;
+    db.pragma_update(None, "wal_autocheckpoint", 0)?;
+    db.pragma_update(None, "synchronous", options.synchronous.name())?;
+    if role == Role::Reader {
+        db.pragma_update(None, "query_only", true)?;
+        add_functions(&db)?;
+    }
+    Ok(db)
+}
+
+/// Reads every page.
+pub(super) fn verify(db: &Connection) -> Result<(), Fault> {
+    let found: String = db.query_row("PRAGMA quick_check(1)", (), |row| row.get(0))?;
+    if found == "ok" { Ok(()) } else { Err(refused(db, found)) }
+}
+
+/// The file beside `path` with this at the end of its name.
+pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+/// Makes a new name in the folder of `path` durable.
+pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        Some(_) | None => Path::new("."),
+    };
+    fs::File::open(folder)?.sync_all()
+}
+
+fn create(path: &Path) -> Result<(), Error> {
+    static CREATED: AtomicU64 = AtomicU64::new(0);
+    // A log without its file would be taken for the log of the new one.
+    if with_suffix(path, "-wal").exists() {
+        return Err(damaged(path, "the file is missing, but its write-ahead log is there"));
+    }
+    let number = CREATED.fetch_add(1, Ordering::Relaxed);
+    let new = with_suffix(path, &format!(".new-{}-{number}", process::id()));
+    let created = fill(&new)
+        .map_err(|fault| fault.into_error(path))
+        .and_then(|()| publish(&new, path).map_err(|error| failed(path, &error)));
+    _ = fs::remove_file(&new);
+    created
+}
+
+fn fill(new: &Path) -> Result<(), Fault> {
+    let mut db = Connection::open(new)?;
+    db.pragma_update(None, "synchronous", "FULL")?;
+    schema::migrate(&mut db)?;
+    db.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+    db.close().map_err(|(_, error)| error.into())
+}
+
+/// Gives the new file its name. If another process was faster, its file is as good.
+fn publish(new: &Path, path: &Path) -> io::Result<()> {
+    match fs::hard_link(new, path) {
+        Ok(()) => (),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => (),
+        // Not every file system has links.
+        Err(_) => fs::rename(new, path)?,
+    }
+    sync_folder(path)
+}
+
+/// Looks at a file without changing it.
+fn examine(path: &Path, bytes: u64, check: Check) -> Result<(), Fault> {
+    let crashed = fs::metadata(with_suffix(path, "-wal")).is_ok_and(|log| log.len() > 0);
+    let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    identify(&db)?;
+    let every_page = match check {
+        Check::Auto => crashed && bytes <= CHECKED_MAX,
+        Check::Always => true,
+        Check::Never => false,
+    };
+    if every_page { verify(&db) } else { probe(&db) }
+}
+
+fn identify(db: &Connection) -> Result<(), Fault> {
+    let id: i32 = db.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    if id != schema::APPLICATION_ID {
+        return Err(refused(db, "it is a database, but not one of Steadfast"));
+    }
+    let found = schema::version(db)?;
+    if found > schema::VERSION {
+        return Err(Error::TooNew { found, known: schema::VERSION }.into());
+    }
+    if found == 0 {
+        return Err(refused(db, "it has no schema"));
+    }
+    Ok(())
+}
+
+/// Reads a little of every table, whatever the size of the file.
+fn probe(db: &Connection) -> Result<(), Fault> {
+    for table in schema::TABLES {
+        let sql = format!("SELECT count(*) FROM (SELECT * FROM {table} LIMIT 10)");
+        db.query_row(&sql, (), |_| Ok(())).map_err(|error| match error.sqlite_error_code() {
+            Some(ErrorCode::Unknown) => refused(db, format!("the table {table} is missing")),
+            Some(_) | None => error.into(),
+        })?;
+    }
+    Ok(())
+}
+
+fn refused(db: &Connection, reason: impl Into<String>) -> Fault {
+    damaged(Path::new(db.path().unwrap_or_default()), reason).into()
+}
+
+fn add_functions(db: &Connection) -> Result<(), Fault> {
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    Ok(db.create_scalar_function("has_words", 2, flags, |given| {
+        let text = |index| given.get_raw(index).as_str().unwrap_or_default();
+        Ok(has_words(text(0), text(1)))
+    })?)
+}
+
+fn failed(path: &Path, error: &io::Error) -> Error {
+    Error::Io(format!("{}: {error}", path.display()))
+}
+
+impl Synchronous {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Full => "FULL",
+            Self::Normal => "NORMAL",
+            Self::Off => "OFF",
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Threads that own connections, and the queue of work before them.
+//!
+//! The database blocks; the callers must not. So a call becomes a job in a queue, and its answer
+//! comes back through a channel that can be awaited. A job is queued when the call is made, not
+//! when its answer is first awaited, and it is done even if nobody waits for it any more.
+
+use std::{
+    io,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
+    thread,
+};
+
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use super::fault::Fault;
+use crate::{error::Error, store::Answer};
+
+/// A queue of work and the threads that do it, oldest first.
+#[derive(Clone, Debug)]
+pub(super) struct Lane {
+    sender: mpsc::Sender<Message>,
+    threads: usize,
+    stopping: Arc<AtomicBool>,
+}
+
+type Job = Box<dyn FnOnce(&mut Connection) + Send>;
+
+enum Message {
+    Work(Job),
+    /// Let go of the connection, and then say so by dropping the sender.
+    Stop(oneshot::Sender<()>),
+}
+
+impl Lane {
+    /// Starts one thread for each connection.
+    pub(super) fn start(name: &str, connections: Vec<Connection>) -> Result<Self, Error> {
+        let (sender, receiver) = mpsc::channel();
+        let receiver = Arc::new(Mutex::new(receiver));
+        let threads = connections.len();
+        for (index, connection) in connections.into_iter().enumerate() {
+            let receiver = Arc::clone(&receiver);
+            thread::Builder::new()
+                .name(format!("{name}-{index}"))
+                .spawn(move || work(&receiver, connection))
+                .map_err(|error| no_thread(&error))?;
+        }
+        Ok(Self { sender, threads, stopping: Arc::default() })
+    }
+
+    /// Queues a piece of work.
+    pub(super) fn call<'a, T, F>(&self, job: F) -> Answer<'a, T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Connection) -> Result<T, Fault> + Send + 'static,
+    {
+        let (answer, answered) = oneshot::channel();
+        let work = move |db: &mut Connection| {
+            let result = job(db).map_err(|fault| fault.into_error(&path_of(db)));
+            // Nobody may be waiting any more; the work is done all the same.
+            _ = answer.send(result);
+        };
+        let sent = self.sender.send(Message::Work(Box::new(work)));
+        let stopping = Arc::clone(&self.stopping);
+        Box::pin(async move {
+            sent.map_err(|_| Error::Closed)?;
+            match answered.await {
+                Ok(result) => result,
+                Err(_) if stopping.load(Ordering::SeqCst) => Err(Error::Closed),
+                Err(_) => Err(Error::Io("the work was lost in a panic".to_owned())),
+            }
+        })
+    }
+
+    /// Waits until everything that is queued is done and the connections are closed.
+    pub(super) fn stop<'a>(&self) -> Answer<'a, ()> {
+        self.stopping.store(true, Ordering::SeqCst);
+        let stopped: Vec<_> = (0..self.threads)
+            .filter_map(|_| {
+                let (sender, receiver) = oneshot::channel();
+                self.sender.send(Message::Stop(sender)).ok().map(|()| receiver)
+            })
+            .collect();
+        Box::pin(async move {
+            for receiver in stopped {
+                // An error is what we wait for: the thread has dropped the sender.
+                _ = receiver.await;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// The error for a thread that the system did not give us.
+pub(super) fn no_thread(error: &io::Error) -> Error {
+    Error::Io(format!("no thread could be started: {error}"))
+}
+
+fn work(receiver: &Mutex<mpsc::Receiver<Message>>, mut db: Connection) {
+    loop {
+        let message = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        match message {
+            // A panic is a bug in one job. Its transaction was rolled back on the way out and its
+            // caller gets an error; the thread goes on for the others.
+            Ok(Message::Work(job)) => _ = catch_unwind(AssertUnwindSafe(|| job(&mut db))),
+            Ok(Message::Stop(stopped)) => {
+                drop(db);
+                drop(stopped);
+                return;
+            }
+            Err(mpsc::RecvError) => return,
+        }
+    }
+}
+
+fn path_of(db: &Connection) -> PathBuf {
+    PathBuf::from(db.path().unwrap_or_default())
+}

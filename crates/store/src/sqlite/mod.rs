@@ -1,0 +1,310 @@
+//! A store in one file, for production.
+//!
+//! ```text
+//!   commit ──▶ ┌───────┐    writer thread ────▶ ┌──────────────────┐
+//!              │ queue │                        │ write-ahead log  │ one fsync a commit
+//!              └───────┘                        └──────────────────┘
+//!    reads ──▶ ┌───────┐    reader threads ───▶     │ checkpoint thread, meanwhile
+//!              │ queue │                            ▼
+//!              └───────┘                        ┌──────────────────┐
+//!                                               │ database file    │
+//!                                               └──────────────────┘
+//! ```
+//!
+//! There is one writer, because the database has one lock for writing; readers see the last commit
+//! and wait for nobody. The callers' threads never touch the disk. Opening does, and blocks.
+
+mod attempts;
+mod backup;
+mod checkpoint;
+mod commit;
+mod condition;
+mod fault;
+mod file;
+mod history;
+mod lane;
+mod namespaces;
+mod number;
+mod query;
+mod runs;
+mod schema;
+mod settings;
+mod shards;
+mod value;
+mod visibility;
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use rusqlite::Connection;
+use steadfast_retry::Timestamp;
+
+use self::{fault::Fault, lane::Lane};
+use crate::{
+    error::Error,
+    filter::{Field, Filter},
+    rows::{
+        AttemptLog, Batch, EventBatch, Group, Lease, Listing, Lookup, NamespaceRow, RunNumber,
+        RunRows, ShardNumber, VisibilityPosition,
+    },
+    store::{Answer, Order, Store},
+};
+
+/// How to open a file.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What a commit waits for.
+    pub synchronous: Synchronous,
+    /// How many reads may go on at once.
+    pub readers: usize,
+    /// Memory for pages of the writer, in KiB.
+    pub writer_cache_kib: u32,
+    /// Memory for pages of each reader, in KiB.
+    pub reader_cache_kib: u32,
+    /// How long to wait for another process that is writing before answering
+    /// [`Busy`](Error::Busy).
+    pub busy_timeout: Duration,
+    /// How closely to look at the file before using it.
+    pub check: Check,
+}
+
+/// What a commit waits for.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Synchronous {
+    /// The disk. A power cut loses nothing that was acknowledged.
+    #[default]
+    Full,
+    /// The operating system, and the disk now and then. A crash of the process loses nothing; a
+    /// power cut may lose the last commits, but not their order.
+    Normal,
+    /// Nothing. A power cut may damage the file: for tests.
+    Off,
+}
+
+/// How closely to look at a file before using it. Whether it is ours, complete and of a known
+/// version is always looked at.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Check {
+    /// Every page, if the last process did not close the file and it is not large (256 MiB, about
+    /// a second). The write-ahead log makes a crash harmless; this is for what is not a crash.
+    #[default]
+    Auto,
+    /// Every page. Takes some seconds a gigabyte.
+    Always,
+    /// No pages.
+    Never,
+}
+
+/// Numbers to watch.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Transactions that were committed; each is one fsync of the write-ahead log, if commits
+    /// wait for the disk.
+    pub commits: u64,
+    /// Times that the write-ahead log was copied into the file.
+    pub checkpoints: u64,
+    /// Pages in the write-ahead log after the last commit.
+    pub wal_pages: u64,
+}
+
+/// A store in one file. See the [module](self) for how it works.
+#[derive(Debug)]
+pub struct Sqlite {
+    path: PathBuf,
+    writer: Lane,
+    readers: Lane,
+    checkpoints: Lane,
+    counters: Arc<Counters>,
+}
+
+#[derive(Debug, Default)]
+struct Counters {
+    commits: AtomicU64,
+    checkpoints: AtomicU64,
+    wal_pages: AtomicU64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            synchronous: Synchronous::default(),
+            readers: 2,
+            writer_cache_kib: 64 * 1024,
+            reader_cache_kib: 16 * 1024,
+            busy_timeout: Duration::from_secs(5),
+            check: Check::default(),
+        }
+    }
+}
+
+impl Sqlite {
+    /// Opens the file, or makes it. Blocks until that is done.
+    ///
+    /// A file that is not ours, is damaged or was written by a newer release is refused and left
+    /// as it is.
+    pub fn open(path: impl AsRef<Path>, options: &Options) -> Result<Self, Error> {
+        let path = file::prepare(path.as_ref(), options)?;
+        let counters = Arc::<Counters>::default();
+        let connect = |role| file::connect(&path, role, options).map_err(|e| e.into_error(&path));
+        let mut writer = connect(file::Role::Writer)?;
+        schema::migrate(&mut writer).map_err(|fault| fault.into_error(&path))?;
+        let checkpoints = Lane::start("store-checkpoint", vec![connect(file::Role::Checkpoint)?])?;
+        checkpoint::watch(&mut writer, checkpoints.clone(), &counters)
+            .map_err(|fault| fault.into_error(&path))?;
+        let readers = (0..options.readers.max(1))
+            .map(|_| connect(file::Role::Reader))
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            writer: Lane::start("store-writer", vec![writer])?,
+            readers: Lane::start("store-reader", readers)?,
+            checkpoints,
+            counters,
+            path,
+        })
+    }
+
+    /// Numbers to watch, as of now.
+    pub fn stats(&self) -> Stats {
+        Stats {
+            commits: self.counters.commits.load(Ordering::Relaxed),
+            checkpoints: self.counters.checkpoints.load(Ordering::Relaxed),
+            wal_pages: self.counters.wal_pages.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Copies everything that is committed by now to a new file, while work goes on. There is
+    /// either a whole copy at `path` afterwards or none; a file that is there already is
+    /// [`Rejected`](Error::Rejected).
+    pub fn backup_to(&self, path: impl Into<PathBuf>) -> Answer<'_, ()> {
+        backup::backup(&self.path, path.into())
+    }
+
+    /// Reads every page and answers [`Damaged`](Error::Damaged) if one makes no sense. Takes some
+    /// seconds a gigabyte, of one reader.
+    pub fn verify(&self) -> Answer<'_, ()> {
+        self.readers.call(|db| file::verify(db))
+    }
+
+    /// Work for the writer. It counts as a commit if it succeeds.
+    fn write<T, F>(&self, job: F) -> Answer<'_, T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Connection) -> Result<T, Fault> + Send + 'static,
+    {
+        let counters = Arc::clone(&self.counters);
+        self.writer.call(move |db| {
+            let result = job(db)?;
+            counters.commits.fetch_add(1, Ordering::Relaxed);
+            Ok(result)
+        })
+    }
+}
+
+impl Store for Sqlite {
+    fn acquire(&self, shards: u32, owner: String) -> Answer<'_, Lease> {
+        self.write(move |db| shards::acquire(db, shards, &owner))
+    }
+
+    fn commit(&self, batch: Batch) -> Answer<'_, ()> {
+        self.write(move |db| commit::commit(db, &batch))
+    }
+
+    fn last_commit(&self) -> Answer<'_, u64> {
+        self.readers.call(shards::last_commit)
+    }
+
+    fn load(&self, lookup: Lookup) -> Answer<'_, Option<RunRows>> {
+        self.readers.call(move |db| runs::load(db, &lookup))
+    }
+
+    fn history(
+        &self,
+        run: RunNumber,
+        first: i64,
+        last: i64,
+        events_max: usize,
+        order: Order,
+    ) -> Answer<'_, Vec<EventBatch>> {
+        self.readers.call(move |db| history::history(db, run, &(first..=last), events_max, order))
+    }
+
+    fn due(
+        &self,
+        shard: ShardNumber,
+        until: Timestamp,
+        after: Option<(Timestamp, RunNumber)>,
+        limit: usize,
+    ) -> Answer<'_, Vec<(Timestamp, RunNumber)>> {
+        self.readers.call(move |db| runs::due(db, shard, until, after, limit))
+    }
+
+    fn with_work(
+        &self,
+        shard: ShardNumber,
+        after: RunNumber,
+        limit: usize,
+    ) -> Answer<'_, Vec<RunNumber>> {
+        self.readers.call(move |db| runs::with_work(db, shard, after, limit))
+    }
+
+    fn list(
+        &self,
+        namespace: String,
+        filter: Filter,
+        after: Option<VisibilityPosition>,
+        limit: usize,
+    ) -> Answer<'_, Listing> {
+        self.readers.call(move |db| visibility::list(db, &namespace, &filter, after, limit))
+    }
+
+    fn count(
+        &self,
+        namespace: String,
+        filter: Filter,
+        by: Option<Field>,
+    ) -> Answer<'_, Vec<Group>> {
+        self.readers.call(move |db| visibility::count(db, &namespace, &filter, by.as_ref()))
+    }
+
+    fn attempts(&self, run: RunNumber, activity: i64) -> Answer<'_, AttemptLog> {
+        self.readers.call(move |db| attempts::attempts(db, run, activity))
+    }
+
+    fn put_namespace(&self, row: NamespaceRow) -> Answer<'_, ()> {
+        self.write(move |db| namespaces::put(db, &row))
+    }
+
+    fn delete_namespace(&self, id: String) -> Answer<'_, ()> {
+        self.write(move |db| namespaces::delete(db, &id))
+    }
+
+    fn namespaces(&self) -> Answer<'_, Vec<NamespaceRow>> {
+        self.readers.call(namespaces::all)
+    }
+
+    fn setting(&self, name: String) -> Answer<'_, Option<Vec<u8>>> {
+        self.readers.call(move |db| settings::get(db, &name))
+    }
+
+    fn put_setting(&self, name: String, value: Option<Vec<u8>>) -> Answer<'_, ()> {
+        self.write(move |db| settings::put(db, &name, value.as_deref()))
+    }
+
+    fn close(&self) -> Answer<'_, ()> {
+        // The writer goes last: the last connection copies the log into the file and removes it.
+        let others = [self.readers.stop(), self.checkpoints.stop()];
+        Box::pin(async move {
+            for stopped in others {
+                stopped.await?;
+            }
+            self.writer.stop().await
+        })
+    }
+}

@@ -1,0 +1,225 @@
+//! Filters as SQL. Values are bound, never written into the text.
+//!
+//! Most listings read an index in their own order and stop when the page is full. When the filter
+//! asks for something that few runs have (a workflow id, one value of an attribute), those runs
+//! are found first and sorted afterwards: [`Begin`] says where a query begins.
+
+use rusqlite::{Connection, params_from_iter, types::Value as Sql};
+use steadfast_retry::Timestamp;
+
+use super::{condition::Conditions, fault::Fault, number};
+use crate::{
+    compare::{Family, by_words, comparable},
+    filter::{Compare, Field, Filter, Value},
+    rows::VisibilityPosition,
+    sqlite::value,
+};
+
+/// A statement and what is bound to it.
+#[derive(Debug)]
+pub(super) struct Query {
+    pub(super) sql: String,
+    pub(super) given: Vec<Sql>,
+}
+
+/// The columns of a listing, in the order in which they are read.
+const COLUMNS: &str = "v.run, r.namespace, r.workflow_id, r.run_id, v.workflow_type, v.task_queue,
+    v.status, v.start_time, v.execution_time, v.close_time, v.history_length, v.history_size,
+    v.state_transitions, v.parent_workflow_id, v.parent_run_id, v.root_workflow_id, v.root_run_id,
+    v.memo, v.search_attributes";
+
+/// Open runs last; the same text as in the indexes, which is how they are found.
+const CLOSE: &str = "ifnull(v.close_time, 9223372036854775807)";
+
+/// One page of a listing.
+pub(super) fn list(
+    db: &Connection,
+    namespace: &str,
+    filter: &Filter,
+    after: Option<VisibilityPosition>,
+    limit: usize,
+) -> Result<Query, Fault> {
+    let mut found = Conditions::new();
+    let from = Begin::choose(db, namespace, filter)?.from(&mut found, namespace, true);
+    found.and(filter);
+    if let Some(after) = after {
+        let close = after.close_time.map_or(i64::MAX, Timestamp::nanos);
+        let place = [close, after.start_time.nanos(), after.run.0].map(Sql::Integer);
+        found.and_sql(&format!("({CLOSE}, v.start_time, v.run) < (?, ?, ?)"), place);
+    }
+    let (condition, mut given) = found.into_parts();
+    given.push(Sql::Integer(number::limit(limit)));
+    let sql = format!(
+        "SELECT {COLUMNS} FROM {from} WHERE {condition}
+        ORDER BY {CLOSE} DESC, v.start_time DESC, v.run DESC LIMIT ?"
+    );
+    Ok(Query { sql, given })
+}
+
+/// A count, of all or by the value of a field: two columns, the value and how many.
+pub(super) fn count(
+    db: &Connection,
+    namespace: &str,
+    filter: &Filter,
+    by: Option<&Field>,
+) -> Result<Query, Fault> {
+    let mut found = Conditions::new();
+    let names = names_runs(filter) || by.is_some_and(names_run);
+    let from = Begin::choose(db, namespace, filter)?.from(&mut found, namespace, names);
+    found.and(filter);
+    let (condition, given) = found.into_parts();
+    let sql = match by {
+        None => format!("SELECT NULL, count(*) FROM {from} WHERE {condition}"),
+        Some(Field::Custom(name, _)) => {
+            return Ok(count_by_attribute(&from, &condition, given, name, by));
+        }
+        Some(field) => format!(
+            "SELECT {}, count(*) FROM {from} WHERE {condition} GROUP BY 1 ORDER BY 1",
+            Conditions::column(field)
+        ),
+    };
+    Ok(Query { sql, given })
+}
+
+/// A run with several values counts in the group of each.
+fn count_by_attribute(
+    from: &str,
+    condition: &str,
+    given: Vec<Sql>,
+    name: &str,
+    by: Option<&Field>,
+) -> Query {
+    let kind = value::kind(by.map_or(Family::Text, Family::of_field));
+    let sql = format!(
+        "SELECT g.value, count(DISTINCT v.run) FROM {from}
+        LEFT JOIN search_attributes g ON g.run = v.run AND g.name = ? AND g.kind = ?
+        WHERE {condition} GROUP BY 1 ORDER BY 1"
+    );
+    let mut bound = vec![Sql::Text(name.to_owned()), Sql::Text(kind.to_owned())];
+    bound.extend(given);
+    Query { sql, given: bound }
+}
+
+/// Which rows a query looks at first.
+enum Begin {
+    /// All of the namespace, in the order of the listing.
+    Namespace,
+    /// The runs that a workflow id or a run id names.
+    Runs,
+    /// The runs that have this value of an attribute.
+    Attribute(String, &'static str, Sql),
+}
+
+impl Begin {
+    /// Attributes with more runs than this are not worth sorting.
+    const FEW: i64 = 2000;
+
+    fn choose(db: &Connection, namespace: &str, filter: &Filter) -> Result<Self, Fault> {
+        for part in conjuncts(filter) {
+            match part {
+                Filter::Compare(Field::WorkflowId | Field::RunId, Compare::Equal, _)
+                | Filter::In(Field::WorkflowId | Field::RunId, _) => return Ok(Self::Runs),
+                Filter::StartsWith(Field::WorkflowId, _) if few_runs(db, namespace, part)? => {
+                    return Ok(Self::Runs);
+                }
+                Filter::Compare(field @ Field::Custom(name, _), Compare::Equal, wanted)
+                    if !by_words(field) && comparable(field, wanted) =>
+                {
+                    let kind = value::kind(Family::of_value(wanted));
+                    if few_values(db, name, kind, wanted)? {
+                        return Ok(Self::Attribute(name.clone(), kind, value::write(wanted)));
+                    }
+                }
+                Filter::All
+                | Filter::And(..)
+                | Filter::Or(..)
+                | Filter::Not(..)
+                | Filter::Compare(..)
+                | Filter::In(..)
+                | Filter::Between(..)
+                | Filter::IsNull(..)
+                | Filter::StartsWith(..) => (),
+            }
+        }
+        Ok(Self::Namespace)
+    }
+
+    /// The tables, in the order in which they are read (`CROSS JOIN` keeps it), and the
+    /// condition that begins it. The unary plus hides a column from the choice of an index.
+    fn from(self, found: &mut Conditions, namespace: &str, names: bool) -> String {
+        let namespace = [Sql::Text(namespace.to_owned())];
+        match self {
+            Self::Namespace => {
+                found.and_sql("v.namespace = ?", namespace);
+                let runs = if names { " CROSS JOIN runs r ON r.id = v.run" } else { "" };
+                format!("visibility v{runs}")
+            }
+            Self::Runs => {
+                found.and_sql("r.namespace = ?", namespace);
+                "runs r CROSS JOIN visibility v ON v.run = r.id".to_owned()
+            }
+            Self::Attribute(name, kind, wanted) => {
+                found.and_sql("+v.namespace = ?", namespace);
+                let sql = "v.run IN (SELECT run FROM search_attributes
+                    WHERE name = ? AND kind = ? AND value = ?)";
+                found.and_sql(sql, [Sql::Text(name), Sql::Text(kind.to_owned()), wanted]);
+                let runs = if names { " CROSS JOIN runs r ON r.id = v.run" } else { "" };
+                format!("visibility v{runs}")
+            }
+        }
+    }
+}
+
+/// The conditions that must all hold.
+fn conjuncts(filter: &Filter) -> Vec<&Filter> {
+    match filter {
+        Filter::And(a, b) => [conjuncts(a), conjuncts(b)].concat(),
+        Filter::All
+        | Filter::Or(..)
+        | Filter::Not(..)
+        | Filter::Compare(..)
+        | Filter::In(..)
+        | Filter::Between(..)
+        | Filter::IsNull(..)
+        | Filter::StartsWith(..) => vec![filter],
+    }
+}
+
+fn few_runs(db: &Connection, namespace: &str, filter: &Filter) -> Result<bool, Fault> {
+    let mut found = Conditions::new();
+    found.and_sql("r.namespace = ?", [Sql::Text(namespace.to_owned())]);
+    found.and(filter);
+    let (condition, given) = found.into_parts();
+    few(db, &format!("SELECT 1 FROM runs r WHERE {condition}"), given)
+}
+
+fn few_values(db: &Connection, name: &str, kind: &str, wanted: &Value) -> Result<bool, Fault> {
+    let sql = "SELECT 1 FROM search_attributes WHERE name = ? AND kind = ? AND value = ?";
+    let given = vec![Sql::Text(name.to_owned()), Sql::Text(kind.to_owned()), value::write(wanted)];
+    few(db, sql, given)
+}
+
+fn few(db: &Connection, select: &str, mut given: Vec<Sql>) -> Result<bool, Fault> {
+    given.push(Sql::Integer(Begin::FEW));
+    let sql = format!("SELECT count(*) FROM ({select} LIMIT ?)");
+    let count: i64 = db.prepare(&sql)?.query_row(params_from_iter(given), |row| row.get(0))?;
+    Ok(count < Begin::FEW)
+}
+
+/// Whether the filter asks for names, which are in the table of runs.
+fn names_runs(filter: &Filter) -> bool {
+    match filter {
+        Filter::All => false,
+        Filter::And(a, b) | Filter::Or(a, b) => names_runs(a) || names_runs(b),
+        Filter::Not(inner) => names_runs(inner),
+        Filter::Compare(field, ..)
+        | Filter::In(field, _)
+        | Filter::Between(field, ..)
+        | Filter::IsNull(field)
+        | Filter::StartsWith(field, _) => names_run(field),
+    }
+}
+
+fn names_run(field: &Field) -> bool {
+    matches!(field, Field::WorkflowId | Field::RunId)
+}

@@ -1,0 +1,38 @@
+//! Every backend does what the suite asks for.
+
+use steadfast_store::{
+    Memory, Sqlite, Store,
+    conformance::Backend,
+    conformance_tests,
+    sqlite::{Options, Synchronous},
+};
+use tempfile::TempDir;
+
+/// Memory, shared by everyone who opens it.
+struct Shared(Memory);
+
+impl Backend for Shared {
+    fn open(&self) -> Box<dyn Store> {
+        Box::new(self.0.clone())
+    }
+}
+
+/// A file in a folder of its own.
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(TempDir::new().expect("a folder"))
+    }
+}
+
+impl Backend for Folder {
+    fn open(&self) -> Box<dyn Store> {
+        // The suite is about what is written, not about power cuts: no fsync makes it fast.
+        let options = Options { synchronous: Synchronous::Off, ..Options::default() };
+        Box::new(Sqlite::open(self.0.path().join("test.db"), &options).expect("an open file"))
+    }
+}
+
+conformance_tests!(memory, Shared(Memory::new()));
+conformance_tests!(sqlite, Folder::new());
