@@ -73,9 +73,9 @@ pub fn http_date(value: &str) -> Option<Timestamp> {
     let words: Vec<&str> = value.split([' ', '-', ',']).filter(|word| !word.is_empty()).collect();
     let (day, month, year, time) = match words[..] {
         // Sun, 06 Nov 1994 08:49:37 GMT, and Sunday, 06-Nov-94 08:49:37 GMT
-        [_, day, month, year, time, "GMT" | "UTC"] => (day, month, year, time),
+        [_, day, month, year, time, "GMT" | "UTC"]
         // Sun Nov  6 08:49:37 1994
-        [_, month, day, time, year] => (day, month, year, time),
+        | [_, month, day, time, year] => (day, month, year, time),
         _ => return None,
     };
     let day = day.parse::<i64>().ok().filter(|day| (1..=31).contains(day))?;

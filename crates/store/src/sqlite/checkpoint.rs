@@ -15,7 +15,7 @@ use rusqlite::{Connection, hooks::Wal};
 
 use super::{Counters, fault::Fault, lane::Lane};
 
-/// Pages in the log (of 4 KiB) from which on it is copied in the background.
+/// Pages that the log grows by (of 4 KiB each) until they are copied in the background.
 const PAGES_MANY: u64 = 4_000;
 
 /// Pages in the log from which on the writer copies what is left.
@@ -29,15 +29,22 @@ pub(super) fn watch(
 ) -> Result<(), Fault> {
     let counters = Arc::clone(counters);
     let under_way = Arc::<AtomicBool>::default();
+    let mut asked_at = 0;
     let hook = move |wal: &mut Wal, pages| {
         let pages = u64::try_from(pages).unwrap_or(0);
         counters.wal_pages.store(pages, Ordering::Relaxed);
-        if pages >= PAGES_MAX {
-            // The commit is durable whatever becomes of this; the next one tries again.
+        // The log has begun anew.
+        asked_at = if pages < asked_at { 0 } else { asked_at };
+        let due = pages - asked_at >= PAGES_MANY && !under_way.load(Ordering::Acquire);
+        if due && pages >= PAGES_MAX {
+            asked_at = pages;
+            // The commit is durable whatever becomes of this.
             if wal.checkpoint().is_ok() {
                 counters.checkpoints.fetch_add(1, Ordering::Relaxed);
             }
-        } else if pages >= PAGES_MANY && !under_way.swap(true, Ordering::AcqRel) {
+        } else if due {
+            asked_at = pages;
+            under_way.store(true, Ordering::Release);
             in_background(&lane, &under_way, &counters);
         }
         Ok(())

@@ -1,0 +1,141 @@
+//! When a run must be looked at again.
+//!
+//! Every pending thing has at most one next deadline; the earliest of them all is what the store
+//! keeps of the run, so that a sleeping run costs a row and no memory.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use steadfast_retry::Timestamp;
+
+use crate::{
+    span::kept,
+    state::{Activity, State},
+};
+
+/// What is due. The order decides what comes first at one instant.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(crate) enum Deadline {
+    /// The chain's time is over.
+    Chain,
+    /// The run's time is over.
+    Run,
+    /// The first workflow task may be scheduled.
+    Backoff,
+    /// The workflow task's time is over.
+    Task,
+    /// A timer fires, by its started event.
+    Timer(i64),
+    /// Something about an activity, by its scheduled event.
+    Activity(i64),
+    /// The closed run may be deleted.
+    Delete,
+}
+
+/// What is due about an activity.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(crate) enum ActivityDeadline {
+    /// Its next attempt goes to the queue.
+    Retry,
+    /// No worker took it in time.
+    ScheduleToStart,
+    /// All its attempts together took too long.
+    ScheduleToClose,
+    /// This attempt took too long.
+    StartToClose,
+    /// Its worker has gone quiet.
+    Heartbeat,
+}
+
+/// All deadlines of a run, earliest first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Deadlines {
+    ordered: BTreeSet<(Timestamp, Deadline)>,
+    by_subject: BTreeMap<Deadline, Timestamp>,
+}
+
+impl Deadlines {
+    /// The earliest.
+    pub(crate) fn next(&self) -> Option<Timestamp> {
+        self.ordered.first().map(|(at, _)| *at)
+    }
+
+    /// Those at or before `now`, in order.
+    pub(crate) fn due(&self, now: Timestamp) -> Vec<Deadline> {
+        self.ordered.iter().take_while(|(at, _)| *at <= now).map(|(_, what)| *what).collect()
+    }
+
+    /// Sets or clears one.
+    pub(crate) fn set(&mut self, what: Deadline, at: Option<Timestamp>) {
+        if let Some(old) = self.by_subject.remove(&what) {
+            self.ordered.remove(&(old, what));
+        }
+        if let Some(at) = at {
+            self.by_subject.insert(what, at);
+            self.ordered.insert((at, what));
+        }
+    }
+}
+
+impl Activity {
+    /// What is due about it next, and when.
+    pub(crate) fn deadline(&self) -> Option<(Timestamp, ActivityDeadline)> {
+        let limits = self.timeouts();
+        let row = &self.row;
+        let whole = after(row.first_scheduled_at, limits.schedule_to_close)
+            .map(|at| (at, ActivityDeadline::ScheduleToClose));
+        let attempt = if self.is_started() {
+            let beat = row.last_heartbeat_at.max(row.started_at);
+            let close = after(row.started_at, limits.start_to_close)
+                .map(|at| (at, ActivityDeadline::StartToClose));
+            let beat =
+                after(beat, limits.heartbeat).map(|at| (at, ActivityDeadline::Heartbeat));
+            earlier(close, beat)
+        } else if self.is_paused() {
+            None
+        } else if row.queued {
+            after(row.scheduled_at, limits.schedule_to_start)
+                .map(|at| (at, ActivityDeadline::ScheduleToStart))
+        } else {
+            Some((Timestamp(row.scheduled_at), ActivityDeadline::Retry))
+        };
+        earlier(attempt, whole)
+    }
+}
+
+impl State {
+    /// When the workflow task's time is over.
+    pub(crate) fn task_deadline(&self) -> Option<Timestamp> {
+        let task = self.task.as_ref()?;
+        if task.is_started() {
+            return Some(Timestamp(task.started_at.saturating_add(task.timeout)));
+        }
+        let sticky = self.sticky.as_ref().filter(|_| task.sticky)?;
+        Some(Timestamp(task.scheduled_at.saturating_add(sticky.timeout)))
+    }
+
+    /// The deadlines that are not about a pending thing.
+    pub(crate) fn deadlines(&self) -> [(Deadline, Option<Timestamp>); 5] {
+        let open = |nanos| kept(nanos).filter(|_| self.is_open());
+        [
+            (Deadline::Chain, open(self.chain_expires_at)),
+            (Deadline::Run, open(self.run_expires_at)),
+            (Deadline::Backoff, open(self.backoff_until)),
+            (Deadline::Task, self.task_deadline()),
+            (Deadline::Delete, kept(self.delete_at)),
+        ]
+    }
+}
+
+fn after(nanos: i64, span: Duration) -> Option<Timestamp> {
+    (!span.is_zero()).then(|| Timestamp(nanos).after(span))
+}
+
+fn earlier<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}

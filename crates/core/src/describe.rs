@@ -1,0 +1,168 @@
+//! A run as a description shows it.
+
+use steadfast_proto::{
+    common, enums,
+    workflow::{
+        PendingActivityInfo, PendingChildExecutionInfo, PendingWorkflowTaskInfo,
+        WorkflowExecutionConfig, WorkflowExecutionExtendedInfo, WorkflowExecutionInfo,
+        pending_activity_info::{PauseInfo, pause_info},
+    },
+};
+use steadfast_retry::Timestamp;
+
+use crate::{
+    machine::activity_options::effective,
+    run::Run,
+    span::{instant_to_wire, kept, to_wire},
+    state::{Activity, Pause},
+};
+
+impl Run {
+    /// What a description says of the run itself.
+    pub fn info(&self) -> WorkflowExecutionInfo {
+        let state = &self.state;
+        let started = &self.started;
+        let execution_at = Timestamp(state.execution_at);
+        let closed_at = kept(state.closed_at);
+        let root = started.root_workflow_execution.clone();
+        WorkflowExecutionInfo {
+            execution: Some(self.execution()),
+            r#type: started.workflow_type.clone(),
+            start_time: Some(instant_to_wire(self.started_at())),
+            close_time: closed_at.map(instant_to_wire),
+            status: state.status,
+            history_length: self.last_event_id(),
+            parent_namespace_id: started.parent_workflow_namespace_id.clone(),
+            parent_execution: started.parent_workflow_execution.clone(),
+            execution_time: Some(instant_to_wire(execution_at)),
+            memo: Some(self.memo().cloned().unwrap_or_default()),
+            search_attributes: Some(self.search_attributes().cloned().unwrap_or_default()),
+            task_queue: self.task_queue().to_owned(),
+            state_transition_count: state.transitions,
+            history_size_bytes: state.history_bytes,
+            execution_duration: closed_at.and_then(|at| to_wire(at.since(execution_at))),
+            root_execution: Some(root.unwrap_or_else(|| self.execution())),
+            first_run_id: self.first_run_id().to_owned(),
+            priority: started.priority.clone(),
+            ..WorkflowExecutionInfo::default()
+        }
+    }
+
+    /// How it was started.
+    pub fn config(&self) -> WorkflowExecutionConfig {
+        let started = &self.started;
+        WorkflowExecutionConfig {
+            task_queue: started.task_queue.clone(),
+            workflow_execution_timeout: started.workflow_execution_timeout,
+            workflow_run_timeout: started.workflow_run_timeout,
+            default_workflow_task_timeout: started.workflow_task_timeout,
+            user_metadata: self.state.user_metadata.clone(),
+        }
+    }
+
+    /// What else there is to say.
+    pub fn extended_info(&self) -> WorkflowExecutionExtendedInfo {
+        WorkflowExecutionExtendedInfo {
+            execution_expiration_time: wire(self.state.chain_expires_at),
+            run_expiration_time: wire(self.state.run_expires_at),
+            cancel_requested: self.state.cancel_requested,
+            original_start_time: Some(instant_to_wire(self.started_at())),
+            reset_run_id: self.state.reset_run_id.clone(),
+            ..WorkflowExecutionExtendedInfo::default()
+        }
+    }
+
+    /// Its workflow task.
+    pub fn pending_task(&self) -> Option<PendingWorkflowTaskInfo> {
+        let task = self.state.task.as_ref()?;
+        let state = if task.is_started() {
+            enums::PendingWorkflowTaskState::Started
+        } else {
+            enums::PendingWorkflowTaskState::Scheduled
+        };
+        Some(PendingWorkflowTaskInfo {
+            state: state.into(),
+            scheduled_time: wire(task.scheduled_at),
+            original_scheduled_time: wire(task.original_scheduled_at),
+            started_time: wire(task.started_at),
+            attempt: i32::try_from(task.attempt).unwrap_or(i32::MAX),
+        })
+    }
+
+    /// Its activities: which attempt, why the last one failed, when the next one is due.
+    pub fn pending_activities(&self) -> Vec<PendingActivityInfo> {
+        self.activities.iter().map(|(_, activity)| pending(activity)).collect()
+    }
+
+    /// Its children.
+    pub fn pending_children(&self) -> Vec<PendingChildExecutionInfo> {
+        let info = |(id, child): (&i64, &crate::state::Child)| PendingChildExecutionInfo {
+            workflow_id: child.initiated.workflow_id.clone(),
+            run_id: child.row.run_id.clone(),
+            workflow_type_name: type_name(child.initiated.workflow_type.as_ref()),
+            initiated_id: *id,
+            parent_close_policy: child.initiated.parent_close_policy,
+        };
+        self.children.iter().map(info).collect()
+    }
+}
+
+fn pending(activity: &Activity) -> PendingActivityInfo {
+    let row = &activity.row;
+    let waits = !activity.is_started() && !row.queued && !activity.is_paused();
+    let next = waits.then_some(row.scheduled_at).unwrap_or_default();
+    let ended = kept(row.last_ended_at);
+    let interval = kept(next).zip(ended).and_then(|(next, ended)| to_wire(next.since(ended)));
+    let last_started_at = if activity.is_started() { row.started_at } else { row.last_started_at };
+    PendingActivityInfo {
+        activity_id: activity.scheduled.activity_id.clone(),
+        activity_type: activity.scheduled.activity_type.clone(),
+        state: state(activity).into(),
+        heartbeat_details: row.heartbeat_details.clone(),
+        last_heartbeat_time: wire(row.last_heartbeat_at),
+        last_started_time: wire(last_started_at),
+        attempt: i32::try_from(row.attempt).unwrap_or(i32::MAX),
+        maximum_attempts: activity.retry_policy().map_or(0, |policy| policy.maximum_attempts),
+        scheduled_time: wire(row.scheduled_at),
+        expiration_time: activity.expires_at().map(instant_to_wire),
+        last_failure: row.last_failure.clone(),
+        last_worker_identity: row.identity.clone(),
+        current_retry_interval: interval,
+        last_attempt_complete_time: wire(row.last_ended_at),
+        next_attempt_schedule_time: wire(next),
+        paused: activity.is_paused(),
+        priority: activity.scheduled.priority.clone(),
+        pause_info: row.pause.as_ref().map(pause_info),
+        activity_options: Some(effective(activity)),
+        ..PendingActivityInfo::default()
+    }
+}
+
+fn state(activity: &Activity) -> enums::PendingActivityState {
+    use enums::PendingActivityState as State;
+    match (activity.is_started(), activity.is_paused(), activity.is_cancel_requested()) {
+        (_, _, true) => State::CancelRequested,
+        (true, true, false) => State::PauseRequested,
+        (false, true, false) => State::Paused,
+        (true, false, false) => State::Started,
+        (false, false, false) => State::Scheduled,
+    }
+}
+
+fn pause_info(pause: &Pause) -> PauseInfo {
+    PauseInfo {
+        pause_time: wire(pause.at),
+        paused_by: Some(pause_info::PausedBy::Manual(pause_info::Manual {
+            identity: pause.identity.clone(),
+            reason: pause.reason.clone(),
+        })),
+    }
+}
+
+fn type_name(kind: Option<&common::WorkflowType>) -> String {
+    kind.map(|kind| kind.name.clone()).unwrap_or_default()
+}
+
+fn wire(nanos: i64) -> Option<steadfast_proto::prost_types::Timestamp> {
+    kept(nanos).map(instant_to_wire)
+}

@@ -1,0 +1,156 @@
+//! Failures: those that the engine itself reports, and how a retry decision sees one.
+
+use prost::Message as _;
+use steadfast_proto::{
+    common, enums,
+    failure::{
+        ApplicationFailureInfo, Failure, ResetWorkflowFailureInfo, ServerFailureInfo,
+        TimeoutFailureInfo, failure::FailureInfo,
+    },
+};
+use steadfast_retry::{self as retry, Hint, TimeoutKind};
+
+use crate::span::checked;
+
+/// Who failed, when it was none of the workers.
+const SOURCE: &str = "Server";
+
+/// A failure that the engine reports about itself.
+pub fn of_server(message: &str, non_retryable: bool) -> Failure {
+    of_engine(message, FailureInfo::ServerFailureInfo(ServerFailureInfo { non_retryable }))
+}
+
+/// A failure in the application's terms that the engine reports; never retried.
+pub(crate) fn of_application(kind: &str, message: &str) -> Failure {
+    let info = ApplicationFailureInfo {
+        r#type: kind.to_owned(),
+        non_retryable: true,
+        ..ApplicationFailureInfo::default()
+    };
+    of_engine(message, FailureInfo::ApplicationFailureInfo(info))
+}
+
+/// A time limit was passed.
+pub(crate) fn of_timeout(
+    kind: enums::TimeoutType,
+    message: &str,
+    last_heartbeat_details: Option<common::Payloads>,
+) -> Failure {
+    let info = TimeoutFailureInfo { timeout_type: kind.into(), last_heartbeat_details };
+    of_engine(message, FailureInfo::TimeoutFailureInfo(info))
+}
+
+/// A run was reset.
+pub(crate) fn of_reset(message: &str, last_heartbeat_details: Option<common::Payloads>) -> Failure {
+    let info = ResetWorkflowFailureInfo { last_heartbeat_details };
+    of_engine(message, FailureInfo::ResetWorkflowFailureInfo(info))
+}
+
+/// `failure` with what came before it as its innermost cause.
+pub(crate) fn caused_by(mut failure: Failure, cause: Option<Failure>) -> Failure {
+    failure.cause = cause.map(Box::new);
+    failure
+}
+
+/// `failure` if it has at most `bytes_max` bytes, else a short one in its place.
+pub(crate) fn shortened(failure: Failure, bytes_max: usize) -> Failure {
+    if failure.encoded_len() <= bytes_max {
+        return failure;
+    }
+    let mut cut = Failure {
+        message: failure.message,
+        source: failure.source,
+        failure_info: failure.failure_info.and_then(without_details),
+        ..Failure::default()
+    };
+    truncate(&mut cut.message, bytes_max / 2);
+    caused_by(of_server("Failure exceeds size limit.", false), Some(cut))
+}
+
+/// A failure as a retry decision sees it. Only the outermost one counts, as SDKs expect.
+pub(crate) fn for_decision(failure: &Failure) -> retry::Failure<'_> {
+    let mut view = retry::Failure { message: &failure.message, ..retry::Failure::default() };
+    match &failure.failure_info {
+        Some(FailureInfo::ApplicationFailureInfo(info)) => {
+            view.error_type = Some(&info.r#type);
+            view.non_retryable = info.non_retryable;
+            let delay = info.next_retry_delay.as_ref();
+            view.next_delay =
+                delay.and_then(|delay| checked(Some(delay)).ok()).map(Hint::After);
+        }
+        Some(FailureInfo::TimeoutFailureInfo(info)) => {
+            view.timeout = timeout_kind(info.timeout_type());
+        }
+        Some(FailureInfo::ServerFailureInfo(info)) => view.non_retryable = info.non_retryable,
+        Some(FailureInfo::CanceledFailureInfo(_) | FailureInfo::TerminatedFailureInfo(_)) => {
+            view.cancelled = true;
+        }
+        Some(
+            FailureInfo::ResetWorkflowFailureInfo(_)
+            | FailureInfo::ActivityFailureInfo(_)
+            | FailureInfo::ChildWorkflowExecutionFailureInfo(_)
+            | FailureInfo::NexusOperationExecutionFailureInfo(_)
+            | FailureInfo::NexusHandlerFailureInfo(_),
+        )
+        | None => {}
+    }
+    view
+}
+
+/// The retry state on the wire.
+pub(crate) fn retry_state(state: retry::RetryState) -> i32 {
+    let state = match state {
+        retry::RetryState::InProgress => enums::RetryState::InProgress,
+        retry::RetryState::NonRetryableFailure => enums::RetryState::NonRetryableFailure,
+        retry::RetryState::Timeout => enums::RetryState::Timeout,
+        retry::RetryState::MaximumAttemptsReached => enums::RetryState::MaximumAttemptsReached,
+        retry::RetryState::RetryPolicyNotSet => enums::RetryState::RetryPolicyNotSet,
+        retry::RetryState::CancelRequested => enums::RetryState::CancelRequested,
+    };
+    state.into()
+}
+
+fn timeout_kind(wire: enums::TimeoutType) -> Option<TimeoutKind> {
+    match wire {
+        enums::TimeoutType::StartToClose => Some(TimeoutKind::StartToClose),
+        enums::TimeoutType::ScheduleToStart => Some(TimeoutKind::ScheduleToStart),
+        enums::TimeoutType::ScheduleToClose => Some(TimeoutKind::ScheduleToClose),
+        enums::TimeoutType::Heartbeat => Some(TimeoutKind::Heartbeat),
+        enums::TimeoutType::Unspecified => None,
+    }
+}
+
+fn of_engine(message: &str, info: FailureInfo) -> Failure {
+    Failure {
+        message: message.to_owned(),
+        source: SOURCE.to_owned(),
+        failure_info: Some(info),
+        ..Failure::default()
+    }
+}
+
+fn without_details(info: FailureInfo) -> Option<FailureInfo> {
+    match info {
+        FailureInfo::ApplicationFailureInfo(info) => {
+            Some(FailureInfo::ApplicationFailureInfo(ApplicationFailureInfo {
+                details: None,
+                ..info
+            }))
+        }
+        FailureInfo::ServerFailureInfo(_) => Some(info),
+        FailureInfo::TimeoutFailureInfo(_)
+        | FailureInfo::CanceledFailureInfo(_)
+        | FailureInfo::TerminatedFailureInfo(_)
+        | FailureInfo::ResetWorkflowFailureInfo(_)
+        | FailureInfo::ActivityFailureInfo(_)
+        | FailureInfo::ChildWorkflowExecutionFailureInfo(_)
+        | FailureInfo::NexusOperationExecutionFailureInfo(_)
+        | FailureInfo::NexusHandlerFailureInfo(_) => None,
+    }
+}
+
+/// Cuts a text at a character boundary.
+fn truncate(text: &mut String, bytes_max: usize) {
+    let end = (0..=bytes_max.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    text.truncate(end.unwrap_or_default());
+}

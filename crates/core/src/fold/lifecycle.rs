@@ -1,0 +1,72 @@
+//! Start, signals and close.
+
+use std::sync::Arc;
+
+use steadfast_proto::{
+    enums::WorkflowExecutionStatus as Status, history::history_event::Attributes, sdk,
+};
+use steadfast_retry::Timestamp;
+
+use crate::{
+    run::Run,
+    span::{from_wire, instant_from_wire},
+    state::{Request, Started},
+};
+
+pub(super) fn started(
+    run: &mut Run,
+    started: &Started,
+    metadata: Option<&sdk::UserMetadata>,
+    at: i64,
+) {
+    let backoff = from_wire(started.first_workflow_task_backoff.as_ref());
+    let execution_at = Timestamp(at).after(backoff);
+    let chain_expires_at =
+        started.workflow_execution_expiration_time.as_ref().map_or(0, |at| instant_from_wire(at).0);
+    let limit = from_wire(started.workflow_run_timeout.as_ref());
+    let run_expires_at = if limit.is_zero() { 0 } else { execution_at.after(limit).0 };
+    let state = &mut run.state;
+    state.set_status(Status::Running);
+    state.started_at = at;
+    state.execution_at = execution_at.0;
+    state.backoff_until = if backoff.is_zero() { 0 } else { execution_at.0 };
+    state.chain_expires_at = chain_expires_at;
+    state.run_expires_at = match (run_expires_at, chain_expires_at) {
+        (0, _) | (_, 0) => run_expires_at,
+        (run, chain) => run.min(chain),
+    };
+    state.task_attempt = 1;
+    state.user_metadata = metadata.cloned();
+    run.started = Arc::new(started.clone());
+}
+
+pub(super) fn signaled(run: &mut Run, request_id: &str) {
+    run.state.signals += 1;
+    if !request_id.is_empty() {
+        run.requests.insert(request_id.to_owned(), Request {});
+    }
+}
+
+/// A closed run waits for nothing; what it must still tell others is in its messages.
+pub(super) fn closed(run: &mut Run, how: &Attributes, at: i64) {
+    let status = match how {
+        Attributes::WorkflowExecutionCompletedEventAttributes(_) => Status::Completed,
+        Attributes::WorkflowExecutionFailedEventAttributes(_) => Status::Failed,
+        Attributes::WorkflowExecutionTimedOutEventAttributes(_) => Status::TimedOut,
+        Attributes::WorkflowExecutionCanceledEventAttributes(_) => Status::Canceled,
+        Attributes::WorkflowExecutionTerminatedEventAttributes(_) => Status::Terminated,
+        _ => Status::ContinuedAsNew,
+    };
+    let state = &mut run.state;
+    state.set_status(status);
+    state.closed_at = at;
+    state.task = None;
+    state.sticky = None;
+    state.backoff_until = 0;
+    run.activities.clear();
+    run.timers.clear();
+    run.children.clear();
+    run.externals.clear();
+    run.requests.clear();
+    run.buffer.clear();
+}

@@ -1,0 +1,48 @@
+//! The workflow task.
+
+use steadfast_proto::{enums, history};
+
+use crate::{run::Run, span::from_wire, state::WorkflowTask};
+
+pub(super) fn scheduled(
+    run: &mut Run,
+    id: i64,
+    event: &history::WorkflowTaskScheduledEventAttributes,
+    at: i64,
+) {
+    let sticky = event
+        .task_queue
+        .as_ref()
+        .is_some_and(|queue| queue.kind() == enums::TaskQueueKind::Sticky);
+    let timeout = from_wire(event.start_to_close_timeout.as_ref());
+    run.state.backoff_until = 0;
+    run.state.task = Some(WorkflowTask {
+        scheduled_event_id: id,
+        attempt: u32::try_from(event.attempt).unwrap_or(1),
+        scheduled_at: at,
+        original_scheduled_at: at,
+        timeout: i64::try_from(timeout.as_nanos()).unwrap_or(i64::MAX),
+        sticky,
+        ..WorkflowTask::default()
+    });
+}
+
+pub(super) fn started(
+    run: &mut Run,
+    id: i64,
+    event: &history::WorkflowTaskStartedEventAttributes,
+    at: i64,
+) {
+    if let Some(task) = &mut run.state.task {
+        task.started_event_id = id;
+        task.started_at = at;
+        task.identity.clone_from(&event.identity);
+        task.request_id.clone_from(&event.request_id);
+    }
+}
+
+pub(super) fn completed(run: &mut Run, event: &history::WorkflowTaskCompletedEventAttributes) {
+    run.state.task = None;
+    run.state.task_attempt = 1;
+    run.state.previous_started_event_id = event.started_event_id;
+}

@@ -1,0 +1,67 @@
+//! The rules of one run, as a pure state machine.
+//!
+//! ```text
+//!              now, entropy, limits
+//!                     │
+//!   Input ──▶ Run::apply ──▶ Transition { events, effects, attempts, successor }
+//!                     │
+//!                     └──▶ rows that changed
+//! ```
+//!
+//! Nothing here reads a clock, draws a random number, touches a disk or awaits. An [`Input`] goes
+//! in together with the time and a source of ids; a [`Transition`] comes out, or the input is
+//! [`Refused`] and nothing has changed. Events are the public protobuf messages, written as the
+//! official SDKs expect them.
+
+mod apply;
+mod bad;
+mod completion;
+pub mod cron;
+mod deadline;
+mod describe;
+mod entropy;
+pub mod failure;
+mod fold;
+mod input;
+mod limits;
+mod machine;
+pub mod policy;
+mod ready;
+mod refused;
+mod replay;
+mod reset;
+mod rows;
+mod run;
+mod size;
+pub mod span;
+mod state;
+mod table;
+pub mod text;
+mod transition;
+mod tx;
+mod view;
+
+pub use entropy::Entropy;
+pub use input::{
+    ActivityToken, CancelActivity, CancelRequest, ChildClosed, ChildStartFailed, ChildStarted,
+    CompleteActivity, CompleteWorkflowTask, ExternalAnswered, ExternalRefused, FailActivity,
+    FailWorkflowTask, Heartbeat, Input, Parent, PauseActivity, ResetActivity, Selector, Signal,
+    Start, StartActivity, StartWorkflowTask, Terminate, UnpauseActivity, UpdateActivityOptions,
+    WorkflowTaskToken,
+};
+pub use limits::Limits;
+pub use machine::close::closed_before_update;
+pub use refused::{BadCommand, Cause, Refused};
+pub use reset::Reset;
+pub use rows::{Key, Kind, MissingEvent, Sink, Stored};
+pub use run::{Identity, Run};
+pub use state::{
+    Activity, ActivityRow, Child, ChildRow, External, ExternalInitiated, ExternalRow, Message,
+    Notice, Pause, Request, Started, State, Sticky, Target, Timeouts, Timer, Update, UpdateRow,
+    WorkflowTask,
+};
+pub use steadfast_retry::Timestamp;
+pub use table::{Row, Table};
+pub use transition::{Aborted, Attempt, AttemptOutcome, Effect, Transition, UpdateProgress};
+pub use tx::Context;
+pub use view::QueryRoute;

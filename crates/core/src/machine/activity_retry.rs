@@ -1,0 +1,215 @@
+//! What becomes of an activity whose attempt failed or took too long.
+//!
+//! Whether it is tried again is decided by [`decide`] and nowhere else; this file asks it, and
+//! carries out what it says.
+
+use steadfast_proto::{enums, failure::Failure, history};
+use steadfast_retry::{Decision, Seed, Signals, State as Counters, Timestamp, decide};
+
+use crate::{
+    deadline::ActivityDeadline,
+    failure::{caused_by, for_decision, of_server, of_timeout, retry_state, shortened},
+    input::FailActivity,
+    machine::activity::{self, close, log},
+    policy,
+    refused::Refused,
+    size,
+    state::Activity,
+    transition::{AttemptOutcome, Effect},
+    tx::Tx,
+};
+
+/// The message when there is no time left for another attempt.
+const NO_TIME: &str = "Not enough time to schedule next retry before activity ScheduleToClose \
+                       timeout, giving up retrying";
+
+/// A worker reports that it could not do it.
+pub(crate) fn report_failure(tx: &mut Tx<'_>, input: FailActivity) -> Result<(), Refused> {
+    let id = activity::under_way(tx.run, &input.token)?;
+    if input.last_heartbeat_details.is_some() {
+        activity::record_heartbeat(tx, id, input.last_heartbeat_details);
+    }
+    let failure = input.failure.unwrap_or_else(|| of_server("activity failed", false));
+    let failure = if size::of(Some(&failure)) > tx.limits.blob_bytes_max {
+        shortened(failure, tx.limits.last_failure_bytes_max)
+    } else {
+        failure
+    };
+    let Some(decision) = decide_on(tx, id, &failure) else { return Ok(()) };
+    if !goes_on(tx, id, &decision, &failure, AttemptOutcome::Failed) {
+        write_failed(tx, id, failure, retry_state(decision.retry_state()), &input.identity);
+    }
+    Ok(())
+}
+
+/// What the worker sent is too large to be kept: the activity fails, and is not tried again.
+pub(crate) fn too_large(tx: &mut Tx<'_>, id: i64, what: &str, identity: &str) {
+    let failure = of_server(what, true);
+    let state = enums::RetryState::NonRetryableFailure.into();
+    if let Some(activity) = tx.run.activities.get(&id) {
+        let attempt = log(tx, activity, AttemptOutcome::Failed(failure.clone()));
+        tx.out.attempts.push(attempt);
+    }
+    write_failed(tx, id, failure, state, identity);
+}
+
+/// One of its deadlines has come.
+pub(crate) fn due(tx: &mut Tx<'_>, id: i64) {
+    let Some(activity) = tx.run.activities.get(&id) else { return };
+    let Some((at, what)) = activity.deadline() else { return };
+    if at > tx.now {
+        return;
+    }
+    match what {
+        ActivityDeadline::Retry => enqueue(tx, id),
+        ActivityDeadline::StartToClose => attempt_timed_out(tx, id, enums::TimeoutType::StartToClose),
+        ActivityDeadline::Heartbeat => attempt_timed_out(tx, id, enums::TimeoutType::Heartbeat),
+        ActivityDeadline::ScheduleToStart => {
+            let failure =
+                timeout(activity, enums::TimeoutType::ScheduleToStart, "activity ScheduleToStart timeout");
+            write_timed_out(tx, id, failure, enums::RetryState::Timeout.into());
+        }
+        ActivityDeadline::ScheduleToClose => {
+            let failure = timeout(activity, enums::TimeoutType::ScheduleToClose, NO_TIME);
+            let attempt = log(tx, activity, AttemptOutcome::TimedOut(failure.clone()));
+            tx.out.attempts.push(attempt);
+            write_timed_out(tx, id, failure, enums::RetryState::Timeout.into());
+        }
+    }
+}
+
+/// Puts the next attempt on its queue.
+pub(crate) fn enqueue(tx: &mut Tx<'_>, id: i64) {
+    if let Some(activity) = tx.run.activities.get_mut(&id) {
+        activity.row.queued = true;
+        tx.effect(Effect::ActivityReady { scheduled_event_id: id, eager: false });
+    }
+}
+
+fn attempt_timed_out(tx: &mut Tx<'_>, id: i64, kind: enums::TimeoutType) {
+    let Some(activity) = tx.run.activities.get(&id) else { return };
+    let message = match kind {
+        enums::TimeoutType::Heartbeat => "activity Heartbeat timeout",
+        _ => "activity StartToClose timeout",
+    };
+    let details = activity.row.heartbeat_details.clone();
+    let failure = of_timeout(kind, message, details);
+    let Some(decision) = decide_on(tx, id, &failure) else { return };
+    if goes_on(tx, id, &decision, &failure, AttemptOutcome::TimedOut) {
+        return;
+    }
+    let state = retry_state(decision.retry_state());
+    let Some(activity) = tx.run.activities.get(&id) else { return };
+    let last = if decision.retry_state() == steadfast_retry::RetryState::Timeout {
+        timeout(activity, enums::TimeoutType::ScheduleToClose, NO_TIME)
+    } else {
+        timeout(activity, kind, message)
+    };
+    write_timed_out(tx, id, last, state);
+}
+
+/// Asks whether there is to be another attempt.
+fn decide_on(tx: &Tx<'_>, id: i64, failure: &Failure) -> Option<Decision> {
+    let activity = tx.run.activities.get(&id)?;
+    let policy = activity.retry_policy().map(|policy| policy::known(policy).for_activity());
+    let row = &activity.row;
+    let counters = Counters::at_attempt(row.attempt, Timestamp(row.first_scheduled_at));
+    let signals = Signals {
+        cancel_requested: activity.is_cancel_requested(),
+        paused: activity.is_paused(),
+        deadline: activity.expires_at(),
+        ..Signals::default()
+    };
+    let identity = &tx.run.identity;
+    let parts = [
+        identity.namespace_id.as_str(),
+        &identity.workflow_id,
+        &identity.run_id,
+        &activity.scheduled.activity_id,
+    ];
+    let seed = Seed::new(&parts);
+    Some(decide(policy.as_ref(), &counters, &for_decision(failure), &signals, tx.now, seed))
+}
+
+/// Logs the attempt and, if there is to be another one, prepares it. Says whether there is.
+fn goes_on(
+    tx: &mut Tx<'_>,
+    id: i64,
+    decision: &Decision,
+    failure: &Failure,
+    outcome: fn(Failure) -> AttemptOutcome,
+) -> bool {
+    let next = match decision {
+        Decision::RetryAt { at, .. } => Some(*at),
+        Decision::Park { until, .. } => Some(until.unwrap_or(tx.now)),
+        Decision::Exhausted { .. } | Decision::Fail { .. } => None,
+    };
+    if let Some(activity) = tx.run.activities.get(&id) {
+        let mut attempt = log(tx, activity, outcome(failure.clone()));
+        attempt.why = decision.to_string();
+        attempt.next_at = decision.retry_at();
+        tx.out.attempts.push(attempt);
+    }
+    if let Some(at) = next {
+        prepare_next(tx, id, failure.clone(), at);
+    }
+    next.is_some()
+}
+
+/// The next attempt knows why the one before failed and how far it had come.
+fn prepare_next(tx: &mut Tx<'_>, id: i64, failure: Failure, at: Timestamp) {
+    let (now, bytes_max) = (tx.now, tx.limits.last_failure_bytes_max);
+    let Some(activity) = tx.run.activities.get_mut(&id) else { return };
+    let row = &mut activity.row;
+    row.attempt = if row.reset { 1 } else { row.attempt.saturating_add(1) };
+    if row.reset_heartbeat {
+        row.heartbeat_details = None;
+        row.last_heartbeat_at = 0;
+    }
+    row.reset = false;
+    row.reset_heartbeat = false;
+    row.last_failure = Some(shortened(failure, bytes_max));
+    row.last_ended_at = now.0;
+    row.last_started_at = row.started_at;
+    row.started_at = 0;
+    row.nonce = 0;
+    row.request_id.clear();
+    row.scheduled_at = at.0;
+    row.queued = false;
+    if at <= now && !activity.is_paused() {
+        enqueue(tx, id);
+    }
+}
+
+/// A timeout that ends the activity: it carries the last heartbeat and the last real failure.
+fn timeout(activity: &Activity, kind: enums::TimeoutType, message: &str) -> Failure {
+    let failure = of_timeout(kind, message, activity.row.heartbeat_details.clone());
+    caused_by(failure, activity.row.last_failure.clone())
+}
+
+fn write_failed(tx: &mut Tx<'_>, id: i64, failure: Failure, retry_state: i32, identity: &str) {
+    let identity = identity.to_owned();
+    close(tx, id, |started_event_id| {
+        history::ActivityTaskFailedEventAttributes {
+            failure: Some(failure),
+            scheduled_event_id: id,
+            started_event_id,
+            identity,
+            retry_state,
+            ..history::ActivityTaskFailedEventAttributes::default()
+        }
+        .into()
+    });
+}
+
+fn write_timed_out(tx: &mut Tx<'_>, id: i64, failure: Failure, retry_state: i32) {
+    close(tx, id, |started_event_id| {
+        history::ActivityTaskTimedOutEventAttributes {
+            failure: Some(failure),
+            scheduled_event_id: id,
+            started_event_id,
+            retry_state,
+        }
+        .into()
+    });
+}

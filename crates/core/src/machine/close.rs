@@ -1,0 +1,216 @@
+//! A run closes: who must hear of it, and who goes on in its place.
+//!
+//! ```text
+//!                   complete ──────────▶ cron? ──▶ successor
+//!                   fail, time out ──▶ retry? ──▶ successor (closes as continued)
+//!  Running ──▶                           └ no ──▶ cron? ──▶ successor
+//!                   continue as new ─────────────▶ successor
+//!                   cancel, terminate ───────────▶ none
+//! ```
+//!
+//! The successor is part of the same transition: there is no moment at which the chain has no run.
+//! The parent hears of the last run only.
+
+use steadfast_proto::{
+    common, enums,
+    enums::ContinueAsNewInitiator as Initiator,
+    failure::Failure,
+    history::{self, history_event::Attributes},
+    update,
+};
+
+use crate::{
+    failure::{of_application, of_timeout, retry_state},
+    machine::{
+        successor::{self, Verdict},
+        workflow_task,
+    },
+    state::{Child, Message, Notice, Target},
+    transition::{Aborted, Effect, UpdateProgress},
+    tx::{Note, Tx},
+};
+
+/// The workflow has a result.
+pub(crate) fn complete(tx: &mut Tx<'_>, result: Option<common::Payloads>, completed: i64) {
+    let next = successor::by_cron(tx, result.clone(), None);
+    let event = history::WorkflowExecutionCompletedEventAttributes {
+        result,
+        workflow_task_completed_event_id: completed,
+        new_execution_run_id: next.unwrap_or_default(),
+    };
+    close(tx, event);
+}
+
+/// The workflow has failed.
+pub(crate) fn fail(tx: &mut Tx<'_>, failure: Failure, completed: i64) {
+    let verdict = match successor::by_retry(tx, &failure) {
+        Verdict::Again { run_id, delay } => {
+            return continue_retried(tx, run_id, delay, failure, completed);
+        }
+        Verdict::Ends(verdict) => verdict,
+    };
+    let next = successor::by_cron(tx, None, Some(&failure));
+    let event = history::WorkflowExecutionFailedEventAttributes {
+        failure: Some(failure),
+        retry_state: retry_state(verdict),
+        workflow_task_completed_event_id: completed,
+        new_execution_run_id: next.unwrap_or_default(),
+    };
+    close(tx, event);
+}
+
+/// The workflow has ended as it was asked to.
+pub(crate) fn cancel(tx: &mut Tx<'_>, details: Option<common::Payloads>, completed: i64) {
+    let event = history::WorkflowExecutionCanceledEventAttributes {
+        workflow_task_completed_event_id: completed,
+        details,
+    };
+    close(tx, event);
+}
+
+/// The run's time is over. The chain may go on, unless its own time is over too.
+pub(crate) fn time_out(tx: &mut Tx<'_>, chain_is_over: bool) {
+    workflow_task::end_for_close(tx);
+    if chain_is_over {
+        close(tx, timed_out(enums::RetryState::Timeout.into(), None));
+        return;
+    }
+    let kind = enums::TimeoutType::StartToClose;
+    let failure = of_timeout(kind, "workflow timeout", None);
+    let verdict = match successor::by_retry(tx, &failure) {
+        Verdict::Again { run_id, delay } => {
+            return continue_retried(tx, run_id, delay, failure, 0);
+        }
+        Verdict::Ends(verdict) => verdict,
+    };
+    let next = successor::by_cron(tx, None, Some(&failure));
+    close(tx, timed_out(retry_state(verdict), next));
+}
+
+/// Writes the last event and does what goes with it.
+pub(crate) fn close(tx: &mut Tx<'_>, event: impl Into<Attributes>) {
+    close_noted(tx, event, Note::default());
+}
+
+/// As [`close`], with a note.
+pub(crate) fn close_noted(tx: &mut Tx<'_>, event: impl Into<Attributes>, note: Note) {
+    let children: Vec<Child> = tx.run.children.iter().map(|(_, child)| child.clone()).collect();
+    tx.append_noted(event, note);
+    tx.run.state.delete_at = tx.now.after(tx.limits.retention).0;
+    tx.run.state.closing = false;
+    abort_updates(tx);
+    if !tx.run.state.ended_by_reset {
+        tell_parent(tx);
+        children.iter().for_each(|child| tell_child(tx, child));
+    }
+    tx.out.visible = true;
+    tx.effect(Effect::Closed);
+}
+
+fn continue_retried(
+    tx: &mut Tx<'_>,
+    new_execution_run_id: String,
+    delay: std::time::Duration,
+    failure: Failure,
+    completed: i64,
+) {
+    let started = tx.run.started.clone();
+    #[expect(deprecated, reason = "the failure is what a retried run is asked for")]
+    let event = history::WorkflowExecutionContinuedAsNewEventAttributes {
+        new_execution_run_id,
+        workflow_type: started.workflow_type.clone(),
+        task_queue: started.task_queue.clone(),
+        input: started.input.clone(),
+        workflow_run_timeout: started.workflow_run_timeout,
+        workflow_task_timeout: started.workflow_task_timeout,
+        workflow_task_completed_event_id: completed,
+        backoff_start_interval: crate::span::to_wire(delay),
+        initiator: Initiator::Retry.into(),
+        failure: Some(failure),
+        header: started.header.clone(),
+        memo: started.memo.clone(),
+        search_attributes: started.search_attributes.clone(),
+        ..history::WorkflowExecutionContinuedAsNewEventAttributes::default()
+    };
+    close(tx, event);
+}
+
+fn timed_out(
+    retry_state: i32,
+    next: Option<String>,
+) -> history::WorkflowExecutionTimedOutEventAttributes {
+    history::WorkflowExecutionTimedOutEventAttributes {
+        retry_state,
+        new_execution_run_id: next.unwrap_or_default(),
+    }
+}
+
+/// Updates that were taken on fail; the others never were.
+fn abort_updates(tx: &mut Tx<'_>) {
+    let open: Vec<(String, bool)> = tx
+        .run
+        .updates
+        .iter()
+        .filter(|(_, update)| !update.is_completed())
+        .map(|(id, update)| (id.clone(), update.is_accepted()))
+        .collect();
+    let why = if tx.out.successor.is_some() { Aborted::Continued } else { Aborted::Closed };
+    for (update_id, accepted) in open {
+        let progress = if accepted {
+            UpdateProgress::Completed(closed_before_update())
+        } else {
+            tx.run.updates.remove(&update_id);
+            UpdateProgress::Aborted(why)
+        };
+        tx.effect(Effect::UpdateChanged { update_id, progress });
+    }
+}
+
+/// What an update comes to that was taken on by a run that closed without finishing it.
+pub fn closed_before_update() -> update::Outcome {
+    let failure = of_application(
+        "AcceptedUpdateCompletedWorkflow",
+        "Workflow Update failed because the Workflow completed before the Update completed.",
+    );
+    update::Outcome { value: Some(update::outcome::Value::Failure(failure)) }
+}
+
+fn tell_parent(tx: &mut Tx<'_>) {
+    let started = tx.run.started.clone();
+    let Some(parent) = started.parent_workflow_execution.as_ref() else { return };
+    if tx.out.successor.is_some() {
+        return;
+    }
+    let target = Target {
+        namespace_id: started.parent_workflow_namespace_id.clone(),
+        workflow_id: parent.workflow_id.clone(),
+        run_id: parent.run_id.clone(),
+        first_run_id: String::new(),
+    };
+    send(tx, target, Notice::ChildClosed(started.parent_initiated_event_id));
+}
+
+/// Also a child that is only just being started: should it come to life, it is told.
+fn tell_child(tx: &mut Tx<'_>, child: &Child) {
+    let notice = match child.initiated.parent_close_policy() {
+        enums::ParentClosePolicy::Terminate | enums::ParentClosePolicy::Unspecified => {
+            Notice::Terminate(true)
+        }
+        enums::ParentClosePolicy::RequestCancel => Notice::Cancel(true),
+        enums::ParentClosePolicy::Abandon => return,
+    };
+    let target = Target {
+        namespace_id: child.initiated.namespace_id.clone(),
+        workflow_id: child.initiated.workflow_id.clone(),
+        run_id: String::new(),
+        first_run_id: child.row.run_id.clone(),
+    };
+    send(tx, target, notice);
+}
+
+fn send(tx: &mut Tx<'_>, target: Target, notice: Notice) {
+    let number = tx.run.state.next_message;
+    tx.run.state.next_message += 1;
+    tx.run.messages.insert(number, Message { target: Some(target), notice: Some(notice) });
+    tx.effect(Effect::SendMessage { number });
+}

@@ -1,0 +1,40 @@
+//! A run begins.
+//!
+//! ```text
+//!             start now                      start later (delay, cron, retry)
+//!  (none) ──────────────▶ task scheduled   (none) ──────▶ waiting ──due──▶ task scheduled
+//! ```
+
+use steadfast_proto::enums::WorkflowExecutionStatus as Status;
+
+use crate::{
+    input::Start,
+    machine::{signal, workflow_task},
+    run::Run,
+    state::State,
+    transition::Transition,
+    tx::{Context, Note, Tx},
+};
+
+/// Creates a run and its first events.
+pub(crate) fn create(start: Start, context: Context<'_>) -> (Run, Transition) {
+    let mut run = Run {
+        identity: start.identity,
+        state: State {
+            next_event_id: 1,
+            status: Status::Running.into(),
+            create_request_id: start.request_id,
+            ..State::default()
+        },
+        ..Run::default()
+    };
+    let mut tx = Tx::begin(&mut run, context);
+    tx.append_noted(start.started, Note::of_start(start.user_metadata, start.links));
+    if let Some(signal) = start.signal {
+        signal::write(&mut tx, signal);
+    }
+    workflow_task::want(&mut tx);
+    tx.out.visible = true;
+    let transition = tx.commit();
+    (run, transition)
+}

@@ -1,0 +1,364 @@
+//! The workflow task: the workflow's code is to be run.
+//!
+//! ```text
+//!              something happened          a worker takes it
+//!  (none) ────────────────────▶ Scheduled ─────────────────▶ Started ──▶ completed ──▶ (none)
+//!    ▲                             │ sticky: nobody in time     │
+//!    │                             ▼                            │ failed, or too slow
+//!    │                          Scheduled on the normal queue   ▼
+//!    └───────────────────────────────────────────────────── Scheduled, next attempt
+//! ```
+//!
+//! There is at most one. Its first attempt is in the history; later ones are *transient*: they have
+//! the ids that they would get, and are written only when one succeeds, so that a workflow that
+//! fails a thousand times does not fill its history. While it is started, what happens outside is
+//! buffered.
+
+use std::time::Duration;
+
+use steadfast_proto::{
+    enums::{self, WorkflowTaskFailedCause as FailedCause},
+    failure::Failure,
+    history::{self, HistoryEvent, history_event::Attributes},
+    taskqueue,
+};
+use steadfast_retry::Timestamp;
+
+use crate::{
+    input::{FailWorkflowTask, StartWorkflowTask, WorkflowTaskToken},
+    limits::Limits,
+    machine::{terminate, update},
+    refused::Refused,
+    run::Run,
+    span::{from_wire, instant_to_wire, to_wire},
+    state::WorkflowTask,
+    transition::Effect,
+    tx::{Note, Tx},
+};
+
+/// Who acts when it is the engine.
+pub(crate) const ENGINE: &str = "history-service";
+
+/// Schedules a workflow task, unless there is one or the first is not due yet.
+pub(crate) fn want(tx: &mut Tx<'_>) {
+    let state = &tx.run.state;
+    if state.is_open() && state.task.is_none() && state.backoff_until == 0 {
+        schedule(tx);
+    }
+}
+
+/// Schedules a workflow task, unless there is one, without waiting for a delayed start.
+pub(crate) fn want_now(tx: &mut Tx<'_>) {
+    if tx.run.state.is_open() && tx.run.state.task.is_none() {
+        tx.run.state.backoff_until = 0;
+        schedule(tx);
+    }
+}
+
+/// Schedules a workflow task. What was buffered comes before it.
+pub(crate) fn schedule(tx: &mut Tx<'_>) {
+    if tx.flush() {
+        tx.run.state.task_attempt = 1;
+    }
+    let attempt = tx.run.state.task_attempt.max(1);
+    let timeout = timeout(tx, attempt);
+    if attempt == 1 {
+        let queue = tx.run.next_task_queue();
+        tx.append(scheduled(queue, timeout, attempt));
+    } else {
+        tx.run.state.task = Some(WorkflowTask {
+            scheduled_event_id: tx.run.state.next_event_id,
+            attempt,
+            scheduled_at: tx.now.0,
+            original_scheduled_at: tx.now.0,
+            timeout: nanos(timeout),
+            ..WorkflowTask::default()
+        });
+    }
+    tx.effect(Effect::WorkflowTaskReady);
+}
+
+/// A worker takes the task.
+pub(crate) fn start(tx: &mut Tx<'_>, input: StartWorkflowTask) -> Result<(), Refused> {
+    let task = tx.run.state.task.as_ref().ok_or(Refused::TaskNotFound)?;
+    let is_offered = task.scheduled_event_id == input.scheduled_event_id
+        && task.attempt == input.attempt
+        && is_polled(tx.run, input.sticky_queue.as_deref());
+    if task.is_started() || !is_offered {
+        return Err(Refused::TaskNotFound);
+    }
+    if input.sticky_queue.is_none() {
+        tx.run.state.sticky = None;
+    }
+    renew_if_overtaken(tx);
+    let nonce = tx.entropy.nonce();
+    let Some(task) = &mut tx.run.state.task else { return Err(Refused::TaskNotFound) };
+    task.identity = input.identity;
+    task.request_id = input.request_id;
+    task.nonce = nonce;
+    if task.is_transient() {
+        task.started_event_id = task.scheduled_event_id + 1;
+        task.started_at = tx.now.0;
+    } else {
+        let started = started(tx.run, tx.limits);
+        tx.append(started);
+    }
+    update::send(tx);
+    Ok(())
+}
+
+/// The task that `token` names, if it is the one under way.
+pub(crate) fn under_way<'a>(
+    run: &'a Run,
+    token: &WorkflowTaskToken,
+) -> Result<&'a WorkflowTask, Refused> {
+    let task = run.state.task.as_ref().ok_or(Refused::TaskNotFound)?;
+    let same = task.is_started()
+        && task.scheduled_event_id == token.scheduled_event_id
+        && task.started_event_id == token.started_event_id
+        && task.attempt == token.attempt
+        && task.nonce == token.nonce;
+    same.then_some(task).ok_or(Refused::TaskNotFound)
+}
+
+/// Writes the events of a transient task, which is about to end well.
+pub(crate) fn write_transient(tx: &mut Tx<'_>) {
+    let Some(task) = tx.run.state.task.clone().filter(WorkflowTask::is_transient) else { return };
+    let [scheduled, started] = transient_attributes(tx.run, &task, tx.limits);
+    tx.append_at(Timestamp(task.scheduled_at), scheduled, Note::default());
+    tx.append_at(Timestamp(task.started_at), started, Note::default());
+}
+
+/// The events that a transient task would have: a worker must see them at the end of the history.
+pub(crate) fn transient_events(run: &Run, limits: &Limits) -> Vec<HistoryEvent> {
+    let Some(task) = run.state.task.as_ref().filter(|task| task.is_transient()) else {
+        return Vec::new();
+    };
+    let [scheduled, started] = transient_attributes(run, task, limits);
+    let event = |id, at, attributes: Attributes| HistoryEvent {
+        event_id: id,
+        event_time: Some(instant_to_wire(Timestamp(at))),
+        event_type: attributes.event_type().into(),
+        task_id: id,
+        attributes: Some(attributes),
+        ..HistoryEvent::default()
+    };
+    vec![
+        event(task.scheduled_event_id, task.scheduled_at, scheduled),
+        event(task.scheduled_event_id + 1, task.started_at, started),
+    ]
+}
+
+/// A worker reports that it could not do the task.
+pub(crate) fn report_failure(tx: &mut Tx<'_>, input: FailWorkflowTask) -> Result<(), Refused> {
+    under_way(tx.run, &input.token)?;
+    if input.cause == FailedCause::GrpcMessageTooLarge {
+        terminate::by_engine(tx, "GrpcMessageTooLarge");
+        return Ok(());
+    }
+    fail(tx, input.cause, input.failure, &input.identity, &input.binary_checksum);
+    Ok(())
+}
+
+/// Ends the task badly and schedules the next attempt.
+pub(crate) fn fail(
+    tx: &mut Tx<'_>,
+    cause: FailedCause,
+    failure: Option<Failure>,
+    identity: &str,
+    binary_checksum: &str,
+) {
+    write_failed(tx, cause, failure, identity, binary_checksum);
+    schedule(tx);
+}
+
+/// Ends the task because the run closes, if a worker has it; what was buffered is kept.
+pub(crate) fn end_for_close(tx: &mut Tx<'_>) {
+    if tx.run.task_is_started() {
+        write_failed(tx, FailedCause::ForceCloseCommand, None, ENGINE, "");
+    }
+    tx.run.state.task = None;
+    tx.flush();
+}
+
+/// The task's time is over.
+pub(crate) fn time_out(tx: &mut Tx<'_>) {
+    let Some(task) = tx.run.state.task.clone() else { return };
+    if task.is_started() {
+        if !task.is_transient() {
+            tx.append(timed_out(&task, enums::TimeoutType::StartToClose));
+        }
+        next_attempt(tx, &task);
+    } else {
+        tx.append(timed_out(&task, enums::TimeoutType::ScheduleToStart));
+        tx.run.state.sticky = None;
+    }
+    tx.run.state.task = None;
+    schedule(tx);
+}
+
+/// The task was kept alive for too long without a command.
+pub(crate) fn heartbeat_time_out(tx: &mut Tx<'_>) {
+    let Some(task) = tx.run.state.task.clone() else { return };
+    if !task.is_transient() {
+        tx.append(timed_out(&task, enums::TimeoutType::StartToClose));
+    }
+    tx.run.state.task = None;
+    tx.run.state.sticky = None;
+    schedule(tx);
+}
+
+/// The first task of a delayed run is due.
+pub(crate) fn backoff_is_over(tx: &mut Tx<'_>) {
+    tx.run.state.backoff_until = 0;
+    want(tx);
+}
+
+/// Takes the run off the worker that has it in its cache.
+pub(crate) fn reset_sticky(tx: &mut Tx<'_>) {
+    tx.run.state.sticky = None;
+    if let Some(task) = &mut tx.run.state.task
+        && task.sticky
+        && !task.is_started()
+    {
+        task.sticky = false;
+        tx.effect(Effect::WorkflowTaskReady);
+    }
+}
+
+fn write_failed(
+    tx: &mut Tx<'_>,
+    cause: FailedCause,
+    failure: Option<Failure>,
+    identity: &str,
+    binary_checksum: &str,
+) {
+    let Some(task) = tx.run.state.task.clone() else { return };
+    if !task.is_transient() {
+        #[expect(deprecated, reason = "older workers still tell their checksum")]
+        let event = history::WorkflowTaskFailedEventAttributes {
+            scheduled_event_id: task.scheduled_event_id,
+            started_event_id: task.started_event_id,
+            cause: cause.into(),
+            failure,
+            identity: identity.to_owned(),
+            binary_checksum: binary_checksum.to_owned(),
+            ..history::WorkflowTaskFailedEventAttributes::default()
+        };
+        tx.append(event);
+    }
+    tx.run.state.task = None;
+    next_attempt(tx, &task);
+}
+
+/// A worker that had the run in its cache may have been the cause: the first failure there only
+/// costs it the cache.
+fn next_attempt(tx: &mut Tx<'_>, failed: &WorkflowTask) {
+    let was_sticky = tx.run.state.sticky.take().is_some();
+    tx.run.state.task_attempt = if was_sticky { 1 } else { failed.attempt.saturating_add(1) };
+    tx.run.state.closing = false;
+    update::take_back(tx);
+}
+
+/// A transient task that events have overtaken becomes a normal one, behind them.
+fn renew_if_overtaken(tx: &mut Tx<'_>) {
+    let Some(task) = tx.run.state.task.clone() else { return };
+    if !task.is_transient() || task.scheduled_event_id == tx.run.state.next_event_id {
+        return;
+    }
+    tx.run.state.task_attempt = 1;
+    let timeout = timeout(tx, 1);
+    let queue = tx.run.next_task_queue();
+    tx.append(scheduled(queue, timeout, 1));
+    if let Some(renewed) = &mut tx.run.state.task {
+        renewed.original_scheduled_at = task.original_scheduled_at;
+    }
+}
+
+/// Whether whoever polled that queue may have the task.
+fn is_polled(run: &Run, sticky_queue: Option<&str>) -> bool {
+    let sticky = run.state.sticky.as_ref();
+    sticky_queue.is_none_or(|polled| sticky.is_some_and(|sticky| sticky.queue == polled))
+}
+
+/// How long the task may take. Those that fail again and again get more, which spaces them out:
+/// a worker does not report the failure of a repetition, it lets it time out.
+fn timeout(tx: &mut Tx<'_>, attempt: u32) -> Duration {
+    let limit = match from_wire(tx.run.started.workflow_task_timeout.as_ref()) {
+        Duration::ZERO => tx.limits.task_timeout,
+        given => given,
+    };
+    if attempt <= 3 {
+        return limit;
+    }
+    let grown = Duration::from_secs(5).saturating_mul(1 << (attempt - 4).min(7));
+    let longest = Duration::from_secs(600);
+    let all = limit.saturating_add(grown).min(longest.max(limit));
+    let spread = u32::try_from(tx.entropy.nonce() % 200).unwrap_or_default();
+    all * (1_000 - spread) / 1_000
+}
+
+fn transient_attributes(run: &Run, task: &WorkflowTask, limits: &Limits) -> [Attributes; 2] {
+    let timeout = Duration::from_nanos(u64::try_from(task.timeout).unwrap_or_default());
+    let scheduled = scheduled(run.next_task_queue(), timeout, task.attempt);
+    let mut started = started(run, limits);
+    started.scheduled_event_id = task.scheduled_event_id;
+    [scheduled.into(), started.into()]
+}
+
+fn scheduled(
+    task_queue: taskqueue::TaskQueue,
+    timeout: Duration,
+    attempt: u32,
+) -> history::WorkflowTaskScheduledEventAttributes {
+    history::WorkflowTaskScheduledEventAttributes {
+        task_queue: Some(task_queue),
+        start_to_close_timeout: to_wire(timeout),
+        attempt: i32::try_from(attempt).unwrap_or(i32::MAX),
+    }
+}
+
+fn started(run: &Run, limits: &Limits) -> history::WorkflowTaskStartedEventAttributes {
+    let task = run.state.task.clone().unwrap_or_default();
+    let reasons = reasons_to_continue_as_new(run, limits);
+    history::WorkflowTaskStartedEventAttributes {
+        scheduled_event_id: task.scheduled_event_id,
+        identity: task.identity,
+        request_id: task.request_id,
+        suggest_continue_as_new: !reasons.is_empty(),
+        suggest_continue_as_new_reasons: reasons.into_iter().map(Into::into).collect(),
+        history_size_bytes: run.state.history_bytes,
+        ..history::WorkflowTaskStartedEventAttributes::default()
+    }
+}
+
+fn reasons_to_continue_as_new(
+    run: &Run,
+    limits: &Limits,
+) -> Vec<enums::SuggestContinueAsNewReason> {
+    use enums::SuggestContinueAsNewReason as Reason;
+    let big = run.state.history_bytes >= limits.history_bytes_suggest;
+    let long = run.last_event_id() >= limits.history_events_suggest;
+    let updated = run.updates.len() * 10 >= limits.updates_max * 9;
+    let all = [
+        (big, Reason::HistorySizeTooLarge),
+        (long, Reason::TooManyHistoryEvents),
+        (updated, Reason::TooManyUpdates),
+    ];
+    all.into_iter().filter_map(|(holds, reason)| holds.then_some(reason)).collect()
+}
+
+fn timed_out(
+    task: &WorkflowTask,
+    kind: enums::TimeoutType,
+) -> history::WorkflowTaskTimedOutEventAttributes {
+    history::WorkflowTaskTimedOutEventAttributes {
+        scheduled_event_id: task.scheduled_event_id,
+        started_event_id: task.started_event_id,
+        timeout_type: kind.into(),
+    }
+}
+
+fn nanos(span: Duration) -> i64 {
+    i64::try_from(span.as_nanos()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,46 @@
+//! Retry policies between the wire and the retry crate.
+
+use steadfast_proto::common;
+use steadfast_retry::preset::temporal::{self, Invalid, RetryPolicy};
+
+use crate::span::to_wire;
+
+/// A policy from the wire, checked and with its gaps filled: what the history and descriptions
+/// show.
+pub fn checked(wire: &common::RetryPolicy) -> Result<common::RetryPolicy, Invalid> {
+    let policy = read(wire)?;
+    policy.validate()?;
+    Ok(write(policy.normalised()))
+}
+
+/// The policy of an activity that was given none.
+pub fn of_activities() -> common::RetryPolicy {
+    write(RetryPolicy::default())
+}
+
+/// A policy that was checked when it came in.
+pub(crate) fn known(wire: &common::RetryPolicy) -> RetryPolicy {
+    read(wire).unwrap_or_default()
+}
+
+fn read(wire: &common::RetryPolicy) -> Result<RetryPolicy, Invalid> {
+    let initial = wire.initial_interval.unwrap_or_default();
+    let maximum = wire.maximum_interval.unwrap_or_default();
+    Ok(RetryPolicy {
+        initial_interval: temporal::initial_interval(initial.seconds, initial.nanos)?,
+        backoff_coefficient: wire.backoff_coefficient,
+        maximum_interval: temporal::maximum_interval(maximum.seconds, maximum.nanos)?,
+        maximum_attempts: wire.maximum_attempts,
+        non_retryable_error_types: wire.non_retryable_error_types.clone(),
+    })
+}
+
+fn write(policy: RetryPolicy) -> common::RetryPolicy {
+    common::RetryPolicy {
+        initial_interval: to_wire(policy.initial_interval),
+        backoff_coefficient: policy.backoff_coefficient,
+        maximum_interval: to_wire(policy.maximum_interval),
+        maximum_attempts: policy.maximum_attempts,
+        non_retryable_error_types: policy.non_retryable_error_types,
+    }
+}

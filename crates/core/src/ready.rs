@@ -1,0 +1,47 @@
+//! What only this run knows to hand out: kept apart, so that asking for it costs nothing.
+
+use std::collections::BTreeSet;
+
+use crate::state::{Activity, Child};
+
+/// The pending things that wait for somebody else, by their events.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ready {
+    activities: BTreeSet<i64>,
+    children: BTreeSet<i64>,
+}
+
+impl Ready {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.activities.is_empty() && self.children.is_empty()
+    }
+
+    /// Activities that wait for a worker.
+    pub(crate) fn activities(&self) -> impl Iterator<Item = i64> {
+        self.activities.iter().copied()
+    }
+
+    /// Children that were not started yet.
+    pub(crate) fn children(&self) -> impl Iterator<Item = i64> {
+        self.children.iter().copied()
+    }
+
+    pub(crate) fn set_activity(&mut self, id: i64, activity: Option<&Activity>) {
+        let waits = activity.is_some_and(|activity| {
+            activity.row.queued && !activity.is_started() && !activity.is_paused()
+        });
+        set(&mut self.activities, id, waits);
+    }
+
+    pub(crate) fn set_child(&mut self, id: i64, child: Option<&Child>) {
+        set(&mut self.children, id, child.is_some_and(|child| child.row.run_id.is_empty()));
+    }
+}
+
+fn set(set: &mut BTreeSet<i64>, id: i64, wanted: bool) {
+    if wanted {
+        set.insert(id);
+    } else {
+        set.remove(&id);
+    }
+}

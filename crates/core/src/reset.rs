@@ -1,0 +1,212 @@
+//! A run starts over from an earlier point: a new run with the history up to there.
+//!
+//! ```text
+//!  base:  1 2 3 4 5 6 7 8 9          F = 6: the end of the workflow task to do again
+//!  new:   1 2 3 4 5 │ failed(reset), <signals and updates that came after>, scheduled
+//! ```
+
+use std::collections::BTreeSet;
+
+use steadfast_proto::{
+    enums::{
+        ResetReapplyExcludeType as Exclude, RetryState, UpdateAdmittedEventOrigin,
+        WorkflowTaskFailedCause as FailedCause,
+    },
+    history::{self, HistoryEvent, history_event::Attributes},
+};
+
+use crate::{
+    failure::of_reset,
+    machine::{activity_retry, workflow_task},
+    refused::Refused,
+    run::{Identity, Run},
+    transition::{Effect, Transition},
+    tx::{Context, Tx},
+};
+
+/// What to start over, and how.
+#[derive(Clone, Debug, Default)]
+pub struct Reset {
+    /// The run that it starts over from.
+    pub base_run_id: String,
+    /// The new run.
+    pub identity: Identity,
+    /// The request.
+    pub request_id: String,
+    /// Why.
+    pub reason: String,
+    /// Who.
+    pub operator: String,
+    /// The event at which to cut: the end of the workflow task to do again.
+    pub finish_event_id: i64,
+    /// What is not taken over from after the cut.
+    pub exclude: BTreeSet<i32>,
+}
+
+impl Run {
+    /// Starts over. `events` are all of the base run's, and those of the runs that followed it.
+    pub fn reset(
+        events: Vec<HistoryEvent>,
+        later: Vec<HistoryEvent>,
+        reset: Reset,
+        context: Context<'_>,
+    ) -> Result<(Self, Transition), Refused> {
+        let cut = reset.finish_event_id;
+        let last = events.last().map_or(0, |event| event.event_id);
+        if cut <= 1 || cut > last + 1 {
+            let problem = "Workflow task finish ID must be > 1 && <= workflow last event ID.";
+            return Err(invalid(problem.to_owned()));
+        }
+        let (kept, mut rest): (Vec<_>, Vec<_>) =
+            events.into_iter().partition(|event| event.event_id < cut);
+        rest.extend(later);
+        let mut run = Self::replay(reset.identity.clone(), &kept);
+        if run.state.task.is_none() {
+            let problem = format!(
+                "Can only reset workflow to event ID in range [WorkflowTaskScheduled +1, \
+                 WorkflowTaskStarted + 1]: {cut}"
+            );
+            return Err(invalid(problem));
+        }
+        run.state.create_request_id.clone_from(&reset.request_id);
+        let mut tx = Tx::begin(&mut run, context);
+        fail_task(&mut tx, &reset);
+        revive_activities(&mut tx, &reset);
+        revive_requests(&mut tx);
+        for event in rest {
+            reapply(&mut tx, event, &reset);
+        }
+        workflow_task::want(&mut tx);
+        tx.out.visible = true;
+        let mut transition = tx.commit();
+        transition.events.splice(0..0, kept);
+        Ok((run, transition))
+    }
+}
+
+fn fail_task(tx: &mut Tx<'_>, reset: &Reset) {
+    let Some(task) = tx.run.state.task.clone() else { return };
+    let started_event_id = if task.is_started() {
+        task.started_event_id
+    } else {
+        tx.append(history::WorkflowTaskStartedEventAttributes {
+            scheduled_event_id: task.scheduled_event_id,
+            identity: workflow_task::ENGINE.to_owned(),
+            request_id: reset.request_id.clone(),
+            ..history::WorkflowTaskStartedEventAttributes::default()
+        })
+    };
+    tx.append(history::WorkflowTaskFailedEventAttributes {
+        scheduled_event_id: task.scheduled_event_id,
+        started_event_id,
+        cause: FailedCause::ResetWorkflow.into(),
+        failure: Some(of_reset(&reset.reason, None)),
+        identity: reset.operator.clone(),
+        base_run_id: reset.base_run_id.clone(),
+        new_run_id: reset.identity.run_id.clone(),
+        ..history::WorkflowTaskFailedEventAttributes::default()
+    });
+    tx.run.state.task_attempt = 1;
+    tx.run.state.sticky = None;
+}
+
+/// Those whose start is in the history cannot be repeated; the others begin anew.
+fn revive_activities(tx: &mut Tx<'_>, reset: &Reset) {
+    let pending: Vec<(i64, i64)> =
+        tx.run.activities.iter().map(|(id, it)| (*id, it.row.started_event_id)).collect();
+    for (id, started_event_id) in pending {
+        if started_event_id == 0 {
+            if let Some(activity) = tx.run.activities.get_mut(&id) {
+                activity.row.first_scheduled_at = tx.now.0;
+                activity.row.scheduled_at = tx.now.0;
+            }
+            activity_retry::enqueue(tx, id);
+        } else {
+            let failure = of_reset(&reset.reason, None);
+            tx.append(history::ActivityTaskFailedEventAttributes {
+                failure: Some(failure),
+                scheduled_event_id: id,
+                started_event_id,
+                retry_state: RetryState::NonRetryableFailure.into(),
+                ..history::ActivityTaskFailedEventAttributes::default()
+            });
+        }
+    }
+}
+
+/// What was asked of other runs and not answered before the cut is asked again.
+fn revive_requests(tx: &mut Tx<'_>) {
+    let children: Vec<i64> = tx
+        .run
+        .children
+        .iter()
+        .filter(|(_, child)| child.row.run_id.is_empty())
+        .map(|(id, _)| *id)
+        .collect();
+    let externals: Vec<i64> = tx.run.externals.iter().map(|(id, _)| *id).collect();
+    for initiated_event_id in children {
+        tx.effect(Effect::StartChild { initiated_event_id });
+    }
+    for initiated_event_id in externals {
+        tx.effect(Effect::SendExternal { initiated_event_id });
+    }
+}
+
+/// What came from outside after the cut is not lost.
+fn reapply(tx: &mut Tx<'_>, event: HistoryEvent, reset: &Reset) {
+    let excluded = |kind: Exclude| reset.exclude.contains(&i32::from(kind));
+    match event.attributes {
+        Some(Attributes::WorkflowExecutionSignaledEventAttributes(signal))
+            if !excluded(Exclude::Signal) =>
+        {
+            tx.append(signal);
+        }
+        Some(Attributes::WorkflowExecutionUpdateAdmittedEventAttributes(admitted))
+            if !excluded(Exclude::Update) =>
+        {
+            readmit(tx, admitted.request);
+        }
+        Some(Attributes::WorkflowExecutionUpdateAcceptedEventAttributes(accepted))
+            if !excluded(Exclude::Update) =>
+        {
+            readmit(tx, accepted.accepted_request);
+        }
+        Some(attributes) => reapply_child(tx, attributes),
+        None => {}
+    }
+}
+
+fn readmit(tx: &mut Tx<'_>, request: Option<steadfast_proto::update::Request>) {
+    if request.is_none() {
+        return;
+    }
+    tx.append(history::WorkflowExecutionUpdateAdmittedEventAttributes {
+        request,
+        origin: UpdateAdmittedEventOrigin::Reapply.into(),
+    });
+}
+
+/// The children of the kept part live on: what became of them holds for the new run too.
+fn reapply_child(tx: &mut Tx<'_>, attributes: Attributes) {
+    let initiated = match &attributes {
+        Attributes::StartChildWorkflowExecutionFailedEventAttributes(it) => it.initiated_event_id,
+        Attributes::ChildWorkflowExecutionStartedEventAttributes(it) => it.initiated_event_id,
+        Attributes::ChildWorkflowExecutionCompletedEventAttributes(it) => it.initiated_event_id,
+        Attributes::ChildWorkflowExecutionFailedEventAttributes(it) => it.initiated_event_id,
+        Attributes::ChildWorkflowExecutionCanceledEventAttributes(it) => it.initiated_event_id,
+        Attributes::ChildWorkflowExecutionTimedOutEventAttributes(it) => it.initiated_event_id,
+        Attributes::ChildWorkflowExecutionTerminatedEventAttributes(it) => it.initiated_event_id,
+        _ => return,
+    };
+    if tx.run.children.get(&initiated).is_some() {
+        tx.append(attributes);
+        let is_settled = |effect: &Effect| {
+            matches!(effect, Effect::StartChild { initiated_event_id } if *initiated_event_id == initiated)
+        };
+        tx.out.effects.retain(|effect| !is_settled(effect));
+    }
+}
+
+fn invalid(problem: String) -> Refused {
+    Refused::Invalid { field: "workflow_task_finish_event_id", problem }
+}

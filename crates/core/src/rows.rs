@@ -1,0 +1,249 @@
+//! A run as rows: what a commit writes of it, and how it comes back.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use steadfast_proto::history::{HistoryEvent, history_event::Attributes};
+
+use crate::{
+    run::{Identity, Run},
+    state::{
+        Activity, ActivityRow, Child, ChildRow, External, ExternalInitiated, ExternalRow, Message,
+        Request, State, Timer, Update, UpdateRow,
+    },
+    table::Table,
+    tx::settle,
+};
+
+/// What a row is about.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Kind {
+    /// A pending activity, by its scheduled event.
+    Activity,
+    /// A pending timer, by its started event.
+    Timer,
+    /// A pending child, by its initiated event.
+    Child,
+    /// A request to another run, by its initiated event.
+    External,
+    /// An update, by its id.
+    Update,
+    /// A request that was applied, by its id.
+    Request,
+    /// A buffered event, by its place.
+    Buffered,
+    /// A message to another run, by its number.
+    Message,
+}
+
+/// The name of a row among its kind.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Key<'a> {
+    /// A number.
+    Number(u64),
+    /// A text.
+    Name(&'a str),
+}
+
+/// Where rows are written to.
+pub trait Sink {
+    /// Writes a row.
+    fn put<M: prost::Message>(&mut self, kind: Kind, key: Key<'_>, row: &M);
+    /// Deletes a row.
+    fn delete(&mut self, kind: Kind, key: Key<'_>);
+}
+
+/// A run as it was stored.
+#[derive(Clone, Debug, Default)]
+pub struct Stored {
+    /// Its names.
+    pub identity: Identity,
+    /// Its state.
+    pub state: State,
+    /// Its pending activities.
+    pub activities: BTreeMap<i64, ActivityRow>,
+    /// Its pending timers.
+    pub timers: BTreeMap<i64, Timer>,
+    /// Its pending children.
+    pub children: BTreeMap<i64, ChildRow>,
+    /// Its requests to other runs.
+    pub externals: BTreeMap<i64, ExternalRow>,
+    /// Its updates.
+    pub updates: BTreeMap<String, UpdateRow>,
+    /// The requests that it has applied.
+    pub requests: BTreeSet<String>,
+    /// Its buffered events.
+    pub buffered: BTreeMap<u64, HistoryEvent>,
+    /// Its messages to other runs.
+    pub messages: BTreeMap<u64, Message>,
+}
+
+/// An event that the rows speak of is not there, or is another one.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("event {0} is missing from the history, or is not what the state says")]
+pub struct MissingEvent(pub i64);
+
+impl Run {
+    /// Writes what changed since the last time, but for the state itself.
+    pub fn drain_changes(&mut self, sink: &mut impl Sink) {
+        drain(&mut self.activities, sink, Kind::Activity, |id| number(*id), |it| &it.row);
+        drain(&mut self.timers, sink, Kind::Timer, |id| number(*id), |it| it);
+        drain(&mut self.children, sink, Kind::Child, |id| number(*id), |it| &it.row);
+        drain(&mut self.externals, sink, Kind::External, |id| number(*id), |it| &it.row);
+        drain(&mut self.requests, sink, Kind::Request, |id| Key::Name(id), |it| it);
+        drain(&mut self.buffer, sink, Kind::Buffered, |id| Key::Number(*id), |it| it);
+        drain(&mut self.messages, sink, Kind::Message, |id| Key::Number(*id), |it| it);
+        for (id, update) in self.updates.accept() {
+            match update {
+                Some(update) if is_kept(update) => {
+                    sink.put(Kind::Update, Key::Name(&id), &update.row);
+                }
+                Some(_) => {}
+                None => sink.delete(Kind::Update, Key::Name(&id)),
+            }
+        }
+    }
+}
+
+impl Stored {
+    /// The events that must be at hand to bring the run back.
+    pub fn events_needed(&self) -> BTreeSet<i64> {
+        let admitted = self.updates.values().filter(|row| row.accepted_event_id == 0);
+        let mut needed = BTreeSet::from([1]);
+        needed.extend(self.activities.keys());
+        needed.extend(self.children.keys());
+        needed.extend(self.externals.keys());
+        needed.extend(admitted.map(|row| row.admitted_event_id).filter(|id| *id != 0));
+        needed
+    }
+
+    /// Brings the run back.
+    pub fn into_run(self, events: &BTreeMap<i64, HistoryEvent>) -> Result<Run, MissingEvent> {
+        let mut run = Run { identity: self.identity, state: self.state, ..Run::default() };
+        match attributes(events, 1)? {
+            Attributes::WorkflowExecutionStartedEventAttributes(started) => {
+                run.started = Arc::new(started.clone());
+            }
+            _ => return Err(MissingEvent(1)),
+        }
+        for (id, row) in self.activities {
+            let activity = restore_activity(attributes(events, id)?, row).ok_or(MissingEvent(id))?;
+            run.activities.insert(id, activity);
+        }
+        for (id, row) in self.children {
+            let child = restore_child(attributes(events, id)?, row).ok_or(MissingEvent(id))?;
+            run.children.insert(id, child);
+        }
+        for (id, row) in self.externals {
+            let external = restore_external(attributes(events, id)?, row).ok_or(MissingEvent(id))?;
+            run.externals.insert(id, external);
+        }
+        for (id, row) in self.updates {
+            let update = restore_update(events, row)?;
+            run.updates.insert(id, update);
+        }
+        fill(&mut run.timers, self.timers);
+        fill(&mut run.requests, self.requests.into_iter().map(|id| (id, Request {})));
+        fill(&mut run.buffer, self.buffered);
+        fill(&mut run.messages, self.messages);
+        settle(&mut run);
+        run.drain_changes(&mut Nowhere);
+        Ok(run)
+    }
+}
+
+/// What was just read need not be written.
+pub(crate) struct Nowhere;
+
+impl Sink for Nowhere {
+    fn put<M: prost::Message>(&mut self, _: Kind, _: Key<'_>, _: &M) {}
+    fn delete(&mut self, _: Kind, _: Key<'_>) {}
+}
+
+fn drain<K: Ord + Clone, V: crate::table::Row, M: prost::Message>(
+    table: &mut Table<K, V>,
+    sink: &mut impl Sink,
+    kind: Kind,
+    key_of: impl Fn(&K) -> Key<'_>,
+    row_of: impl Fn(&V) -> &M,
+) {
+    for (key, row) in table.accept() {
+        match row {
+            Some(row) => sink.put(kind, key_of(&key), row_of(row)),
+            None => sink.delete(kind, key_of(&key)),
+        }
+    }
+}
+
+fn fill<K: Ord + Clone, V: crate::table::Row>(
+    table: &mut Table<K, V>,
+    rows: impl IntoIterator<Item = (K, V)>,
+) {
+    for (key, row) in rows {
+        table.insert(key, row);
+    }
+}
+
+fn number(id: i64) -> Key<'static> {
+    Key::Number(id.unsigned_abs())
+}
+
+/// An update that is in the history. The others are lost in a crash, and their callers ask again.
+fn is_kept(update: &Update) -> bool {
+    update.row.admitted_event_id != 0 || update.is_accepted()
+}
+
+fn attributes(events: &BTreeMap<i64, HistoryEvent>, id: i64) -> Result<&Attributes, MissingEvent> {
+    events.get(&id).and_then(|event| event.attributes.as_ref()).ok_or(MissingEvent(id))
+}
+
+fn restore_activity(attributes: &Attributes, row: ActivityRow) -> Option<Activity> {
+    match attributes {
+        Attributes::ActivityTaskScheduledEventAttributes(scheduled) => {
+            Some(Activity { scheduled: Arc::new(scheduled.clone()), row })
+        }
+        _ => None,
+    }
+}
+
+fn restore_child(attributes: &Attributes, row: ChildRow) -> Option<Child> {
+    match attributes {
+        Attributes::StartChildWorkflowExecutionInitiatedEventAttributes(initiated) => {
+            Some(Child { initiated: Arc::new(initiated.clone()), row })
+        }
+        _ => None,
+    }
+}
+
+fn restore_external(attributes: &Attributes, row: ExternalRow) -> Option<External> {
+    let initiated = match attributes {
+        Attributes::SignalExternalWorkflowExecutionInitiatedEventAttributes(initiated) => {
+            ExternalInitiated::Signal(Arc::new(initiated.clone()))
+        }
+        Attributes::RequestCancelExternalWorkflowExecutionInitiatedEventAttributes(initiated) => {
+            ExternalInitiated::Cancel(Arc::new(initiated.clone()))
+        }
+        _ => return None,
+    };
+    Some(External { initiated, row })
+}
+
+fn restore_update(
+    events: &BTreeMap<i64, HistoryEvent>,
+    row: UpdateRow,
+) -> Result<Update, MissingEvent> {
+    let waits = row.admitted_event_id != 0 && row.accepted_event_id == 0;
+    let request = if waits {
+        match attributes(events, row.admitted_event_id)? {
+            Attributes::WorkflowExecutionUpdateAdmittedEventAttributes(admitted) => {
+                admitted.request.clone()
+            }
+            _ => return Err(MissingEvent(row.admitted_event_id)),
+        }
+    } else {
+        None
+    };
+    Ok(Update { request, row, ..Update::default() })
+}

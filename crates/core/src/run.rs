@@ -1,0 +1,243 @@
+//! One run: its names, its first event, its state and what it waits for.
+//!
+//! What may happen to it is in [`apply`](crate::apply); what each event means for it in
+//! [`fold`](crate::fold).
+
+use std::sync::Arc;
+
+use steadfast_proto::{common, enums, history, taskqueue};
+use steadfast_retry::Timestamp;
+
+use crate::{
+    deadline::Deadlines,
+    ready::Ready,
+    span::{from_wire, kept},
+    state::{
+        Activity, Child, External, Message, Request, Started, State, Timer, Update, WorkflowTask,
+    },
+    table::Table,
+};
+
+/// The names of a run.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Identity {
+    /// The namespace's id.
+    pub namespace_id: String,
+    /// The namespace's name.
+    pub namespace: String,
+    /// The id that the user gave.
+    pub workflow_id: String,
+    /// The id of this run of it.
+    pub run_id: String,
+}
+
+/// One run.
+#[derive(Clone, Debug, Default)]
+pub struct Run {
+    pub(crate) identity: Identity,
+    pub(crate) started: Arc<Started>,
+    pub(crate) state: State,
+    pub(crate) activities: Table<i64, Activity>,
+    pub(crate) timers: Table<i64, Timer>,
+    pub(crate) children: Table<i64, Child>,
+    pub(crate) externals: Table<i64, External>,
+    pub(crate) updates: Table<String, Update>,
+    pub(crate) requests: Table<String, Request>,
+    pub(crate) buffer: Table<u64, history::HistoryEvent>,
+    pub(crate) messages: Table<u64, Message>,
+    pub(crate) deadlines: Deadlines,
+    pub(crate) ready: Ready,
+}
+
+impl Run {
+    /// Its names.
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// The attributes of its first event.
+    pub fn started(&self) -> &Started {
+        &self.started
+    }
+
+    /// Its state.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Whether it is open.
+    pub fn is_open(&self) -> bool {
+        self.state.is_open()
+    }
+
+    /// Whether it runs, or how it closed.
+    pub fn status(&self) -> enums::WorkflowExecutionStatus {
+        self.state.status()
+    }
+
+    /// The id of its newest event.
+    pub fn last_event_id(&self) -> i64 {
+        self.state.next_event_id - 1
+    }
+
+    /// The first run of its chain.
+    pub fn first_run_id(&self) -> &str {
+        &self.started.first_execution_run_id
+    }
+
+    /// The name of the task queue that its workers poll.
+    pub fn task_queue(&self) -> &str {
+        self.started.task_queue.as_ref().map_or("", |queue| &queue.name)
+    }
+
+    /// The name of its type.
+    pub fn workflow_type(&self) -> &str {
+        self.started.workflow_type.as_ref().map_or("", |kind| &kind.name)
+    }
+
+    /// Its memo as it is now.
+    pub fn memo(&self) -> Option<&common::Memo> {
+        self.state.memo.as_ref().or(self.started.memo.as_ref())
+    }
+
+    /// Its search attributes as they are now.
+    pub fn search_attributes(&self) -> Option<&common::SearchAttributes> {
+        self.state.search_attributes.as_ref().or(self.started.search_attributes.as_ref())
+    }
+
+    /// Its workflow task, if it has one.
+    pub fn task(&self) -> Option<&WorkflowTask> {
+        self.state.task.as_ref()
+    }
+
+    /// Its pending activities by scheduled event.
+    pub fn activities(&self) -> &Table<i64, Activity> {
+        &self.activities
+    }
+
+    /// Its pending timers by started event.
+    pub fn timers(&self) -> &Table<i64, Timer> {
+        &self.timers
+    }
+
+    /// Its pending children by initiated event.
+    pub fn children(&self) -> &Table<i64, Child> {
+        &self.children
+    }
+
+    /// Its pending requests to other runs by initiated event.
+    pub fn externals(&self) -> &Table<i64, External> {
+        &self.externals
+    }
+
+    /// Its updates by id.
+    pub fn updates(&self) -> &Table<String, Update> {
+        &self.updates
+    }
+
+    /// The events that wait for the workflow task to end.
+    pub fn buffered(&self) -> &Table<u64, history::HistoryEvent> {
+        &self.buffer
+    }
+
+    /// What it still has to say to other runs.
+    pub fn messages(&self) -> &Table<u64, Message> {
+        &self.messages
+    }
+
+    /// When it must be looked at again even if nothing happens.
+    pub fn next_due(&self) -> Option<Timestamp> {
+        self.deadlines.next()
+    }
+
+    /// Whether it has something to hand out that only it knows of.
+    pub fn has_work(&self) -> bool {
+        self.task_is_ready()
+            || !self.messages.is_empty()
+            || !self.externals.is_empty()
+            || !self.ready.is_empty()
+    }
+
+    /// Whether a workflow task waits for a worker.
+    pub fn task_is_ready(&self) -> bool {
+        self.state.task.as_ref().is_some_and(|task| !task.is_started())
+    }
+
+    /// The activities that wait for a worker, by scheduled event.
+    pub fn ready_activities(&self) -> impl Iterator<Item = i64> {
+        self.ready.activities()
+    }
+
+    /// The children that are still to be started, by initiated event.
+    pub fn unstarted_children(&self) -> impl Iterator<Item = i64> {
+        self.ready.children()
+    }
+
+    /// When it was created.
+    pub fn started_at(&self) -> Timestamp {
+        Timestamp(self.state.started_at)
+    }
+
+    /// When it closed.
+    pub fn closed_at(&self) -> Option<Timestamp> {
+        kept(self.state.closed_at)
+    }
+
+    pub(crate) fn execution(&self) -> common::WorkflowExecution {
+        common::WorkflowExecution {
+            workflow_id: self.identity.workflow_id.clone(),
+            run_id: self.identity.run_id.clone(),
+        }
+    }
+
+    pub(crate) fn run_timeout(&self) -> std::time::Duration {
+        from_wire(self.started.workflow_run_timeout.as_ref())
+    }
+
+    /// Whether a worker has its workflow task, so that what happens meanwhile must wait.
+    pub(crate) fn task_is_started(&self) -> bool {
+        self.state.task.as_ref().is_some_and(WorkflowTask::is_started)
+    }
+
+    /// The queue that its next workflow task goes to, as an event names it.
+    pub(crate) fn next_task_queue(&self) -> taskqueue::TaskQueue {
+        let normal = self.task_queue().to_owned();
+        match &self.state.sticky {
+            Some(sticky) => taskqueue::TaskQueue {
+                name: sticky.queue.clone(),
+                kind: enums::TaskQueueKind::Sticky.into(),
+                normal_name: normal,
+            },
+            None => taskqueue::TaskQueue {
+                name: normal,
+                kind: enums::TaskQueueKind::Normal.into(),
+                normal_name: String::new(),
+            },
+        }
+    }
+
+    /// Whether a table was touched since they were last accepted.
+    pub(crate) fn has_changes(&self) -> bool {
+        self.activities.changed().next().is_some()
+            || self.timers.changed().next().is_some()
+            || self.children.changed().next().is_some()
+            || self.externals.changed().next().is_some()
+            || self.updates.changed().next().is_some()
+            || self.requests.changed().next().is_some()
+            || self.buffer.changed().next().is_some()
+            || self.messages.changed().next().is_some()
+    }
+
+    /// Takes back what was done to the tables since they were last accepted.
+    pub(crate) fn roll_back(&mut self, state: State) {
+        self.state = state;
+        self.activities.roll_back();
+        self.timers.roll_back();
+        self.children.roll_back();
+        self.externals.roll_back();
+        self.updates.roll_back();
+        self.requests.roll_back();
+        self.buffer.roll_back();
+        self.messages.roll_back();
+    }
+}

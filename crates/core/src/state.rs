@@ -1,0 +1,512 @@
+//! What a run remembers, beside its history.
+//!
+//! These are the stored rows: protobuf messages of our own, so that fields can be added and old
+//! data still opens. **A tag is never reused and never changes its meaning.** Instants are
+//! nanoseconds since the epoch, 0 for none. Payloads that are in the history are not kept again:
+//! the event that holds them is, by [`Arc`].
+
+use std::{sync::Arc, time::Duration};
+
+use steadfast_proto::{activity, common, enums, failure, history, sdk, update};
+use steadfast_retry::Timestamp;
+
+use crate::{
+    span::{from_wire, kept},
+    table::Row,
+};
+
+/// The attributes of a run's first event.
+pub type Started = history::WorkflowExecutionStartedEventAttributes;
+
+/// The part of a run that changes with every step. Small, whatever is pending.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct State {
+    /// The id that the next event gets.
+    #[prost(int64, tag = "1")]
+    pub next_event_id: i64,
+    /// Whether it runs, or how it closed.
+    #[prost(enumeration = "enums::WorkflowExecutionStatus", tag = "2")]
+    pub status: i32,
+    /// When it was created.
+    #[prost(int64, tag = "3")]
+    pub started_at: i64,
+    /// When its first task was or is due.
+    #[prost(int64, tag = "4")]
+    pub execution_at: i64,
+    /// When it closed.
+    #[prost(int64, tag = "5")]
+    pub closed_at: i64,
+    /// When this run times out.
+    #[prost(int64, tag = "6")]
+    pub run_expires_at: i64,
+    /// When the whole chain times out.
+    #[prost(int64, tag = "7")]
+    pub chain_expires_at: i64,
+    /// Until when the first task waits; 0 once it was scheduled.
+    #[prost(int64, tag = "8")]
+    pub backoff_until: i64,
+    /// Bytes of history.
+    #[prost(int64, tag = "9")]
+    pub history_bytes: i64,
+    /// Steps taken.
+    #[prost(int64, tag = "10")]
+    pub transitions: i64,
+    /// Signals taken.
+    #[prost(int64, tag = "11")]
+    pub signals: i64,
+    /// Whether its cancellation was asked for.
+    #[prost(bool, tag = "12")]
+    pub cancel_requested: bool,
+    /// The workflow task that waits for a worker, or that one works on.
+    #[prost(message, optional, tag = "13")]
+    pub task: Option<WorkflowTask>,
+    /// The attempt number of the next workflow task.
+    #[prost(uint32, tag = "14")]
+    pub task_attempt: u32,
+    /// The worker that has the run in its cache.
+    #[prost(message, optional, tag = "15")]
+    pub sticky: Option<Sticky>,
+    /// Started event of the last workflow task that was completed.
+    #[prost(int64, tag = "16")]
+    pub previous_started_event_id: i64,
+    /// The request that created the run.
+    #[prost(string, tag = "17")]
+    pub create_request_id: String,
+    /// The memo, once the workflow changed it.
+    #[prost(message, optional, tag = "18")]
+    pub memo: Option<common::Memo>,
+    /// The search attributes, once the workflow changed them.
+    #[prost(message, optional, tag = "19")]
+    pub search_attributes: Option<common::SearchAttributes>,
+    /// The place that the next buffered event gets.
+    #[prost(uint64, tag = "20")]
+    pub next_buffered: u64,
+    /// The number that the next message to another run gets.
+    #[prost(uint64, tag = "21")]
+    pub next_message: u64,
+    /// The run that took this one's place when it was reset.
+    #[prost(string, tag = "22")]
+    pub reset_run_id: String,
+    /// The close that was refused because something new had come in; signals wait until the next
+    /// workflow task is done with it.
+    #[prost(bool, tag = "23")]
+    pub closing: bool,
+    /// When a closed run is deleted.
+    #[prost(int64, tag = "24")]
+    pub delete_at: i64,
+    /// What the starter wrote about the run.
+    #[prost(message, optional, tag = "25")]
+    pub user_metadata: Option<sdk::UserMetadata>,
+    /// Whether this run was ended by its reset: its parent and children are not told.
+    #[prost(bool, tag = "26")]
+    pub ended_by_reset: bool,
+}
+
+/// A workflow task: scheduled, then started.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct WorkflowTask {
+    /// Its scheduled event; a number that no event has yet if the attempt is above 1.
+    #[prost(int64, tag = "1")]
+    pub scheduled_event_id: i64,
+    /// Its started event; 0 while it waits for a worker.
+    #[prost(int64, tag = "2")]
+    pub started_event_id: i64,
+    /// Which attempt, from 1. Those above 1 are not in the history until one succeeds.
+    #[prost(uint32, tag = "3")]
+    pub attempt: u32,
+    /// When it was scheduled.
+    #[prost(int64, tag = "4")]
+    pub scheduled_at: i64,
+    /// When the first of a chain of heartbeats was scheduled.
+    #[prost(int64, tag = "5")]
+    pub original_scheduled_at: i64,
+    /// When a worker took it.
+    #[prost(int64, tag = "6")]
+    pub started_at: i64,
+    /// Names this very start: an answer to another one is refused.
+    #[prost(fixed64, tag = "7")]
+    pub nonce: u64,
+    /// Who took it.
+    #[prost(string, tag = "8")]
+    pub identity: String,
+    /// The poll that took it.
+    #[prost(string, tag = "9")]
+    pub request_id: String,
+    /// How long it may take once started, in nanoseconds.
+    #[prost(int64, tag = "10")]
+    pub timeout: i64,
+    /// Whether it waits on the sticky queue.
+    #[prost(bool, tag = "11")]
+    pub sticky: bool,
+}
+
+/// A worker's own queue.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct Sticky {
+    /// Its name.
+    #[prost(string, tag = "1")]
+    pub queue: String,
+    /// How long a task waits there before it goes to the normal queue, in nanoseconds.
+    #[prost(int64, tag = "2")]
+    pub timeout: i64,
+}
+
+/// A pending activity.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Activity {
+    /// What the workflow asked for.
+    pub scheduled: Arc<history::ActivityTaskScheduledEventAttributes>,
+    /// How far it is.
+    pub row: ActivityRow,
+}
+
+/// How far a pending activity is.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct ActivityRow {
+    /// Its scheduled event.
+    #[prost(int64, tag = "1")]
+    pub scheduled_event_id: i64,
+    /// Which attempt, from 1.
+    #[prost(uint32, tag = "2")]
+    pub attempt: u32,
+    /// Grows with every change from outside, so that tasks handed to a queue before are void.
+    #[prost(uint32, tag = "3")]
+    pub stamp: u32,
+    /// When its first attempt was due.
+    #[prost(int64, tag = "4")]
+    pub first_scheduled_at: i64,
+    /// When this attempt is or was due.
+    #[prost(int64, tag = "5")]
+    pub scheduled_at: i64,
+    /// Whether this attempt was given to its queue.
+    #[prost(bool, tag = "6")]
+    pub queued: bool,
+    /// When a worker took this attempt; 0 while none has.
+    #[prost(int64, tag = "7")]
+    pub started_at: i64,
+    /// Names this very start: an answer to another one is refused.
+    #[prost(fixed64, tag = "8")]
+    pub nonce: u64,
+    /// Who works on it, or worked on it last.
+    #[prost(string, tag = "9")]
+    pub identity: String,
+    /// The poll that took it.
+    #[prost(string, tag = "10")]
+    pub request_id: String,
+    /// Why the attempt before failed.
+    #[prost(message, optional, tag = "11")]
+    pub last_failure: Option<failure::Failure>,
+    /// When the attempt before ended.
+    #[prost(int64, tag = "12")]
+    pub last_ended_at: i64,
+    /// When the attempt before was taken.
+    #[prost(int64, tag = "13")]
+    pub last_started_at: i64,
+    /// The last heartbeat, over all attempts.
+    #[prost(int64, tag = "14")]
+    pub last_heartbeat_at: i64,
+    /// What it said.
+    #[prost(message, optional, tag = "15")]
+    pub heartbeat_details: Option<common::Payloads>,
+    /// The event that asked for its cancellation.
+    #[prost(int64, tag = "16")]
+    pub cancel_requested_event_id: i64,
+    /// Set while it is paused.
+    #[prost(message, optional, tag = "17")]
+    pub pause: Option<Pause>,
+    /// Options changed from outside; absent as long as the event's own hold.
+    #[prost(message, optional, tag = "18")]
+    pub options: Option<activity::ActivityOptions>,
+    /// Whether its running attempt must be told that it was reset.
+    #[prost(bool, tag = "19")]
+    pub reset: bool,
+    /// Whether the heartbeat details are to be forgotten when the running attempt ends.
+    #[prost(bool, tag = "20")]
+    pub reset_heartbeat: bool,
+    /// Attempts handed to a worker, over all resets.
+    #[prost(uint32, tag = "21")]
+    pub deliveries: u32,
+    /// Its started event, known only in a history that was cut between start and close.
+    #[prost(int64, tag = "22")]
+    pub started_event_id: i64,
+}
+
+/// Who paused an activity, when and why.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct Pause {
+    /// When.
+    #[prost(int64, tag = "1")]
+    pub at: i64,
+    /// Who.
+    #[prost(string, tag = "2")]
+    pub identity: String,
+    /// Why.
+    #[prost(string, tag = "3")]
+    pub reason: String,
+    /// The request that did.
+    #[prost(string, tag = "4")]
+    pub request_id: String,
+}
+
+/// A pending timer.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct Timer {
+    /// The id that the workflow gave it.
+    #[prost(string, tag = "1")]
+    pub timer_id: String,
+    /// When it fires.
+    #[prost(int64, tag = "2")]
+    pub fires_at: i64,
+}
+
+/// A pending child.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Child {
+    /// What the workflow asked for.
+    pub initiated: Arc<history::StartChildWorkflowExecutionInitiatedEventAttributes>,
+    /// How far it is.
+    pub row: ChildRow,
+}
+
+/// How far a pending child is.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct ChildRow {
+    /// Its first run; empty until it was started.
+    #[prost(string, tag = "1")]
+    pub run_id: String,
+    /// Its started event; 0 until that is in the history.
+    #[prost(int64, tag = "2")]
+    pub started_event_id: i64,
+    /// The request that starts it, so that it is started once.
+    #[prost(string, tag = "3")]
+    pub request_id: String,
+}
+
+/// A signal or cancel request on its way to another run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct External {
+    /// What the workflow asked for.
+    pub initiated: ExternalInitiated,
+    /// What is stored of it.
+    pub row: ExternalRow,
+}
+
+/// The event that holds an external request.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExternalInitiated {
+    /// A signal.
+    Signal(Arc<history::SignalExternalWorkflowExecutionInitiatedEventAttributes>),
+    /// A cancel request.
+    Cancel(Arc<history::RequestCancelExternalWorkflowExecutionInitiatedEventAttributes>),
+}
+
+/// What is stored of an external request.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct ExternalRow {
+    /// The request id by which the target tells repetitions.
+    #[prost(string, tag = "1")]
+    pub request_id: String,
+}
+
+/// An update.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Update {
+    /// The request, until it is in the history.
+    pub request: Option<update::Request>,
+    /// The start of the workflow task that carried it to a worker; 0 if none has.
+    pub sent: u64,
+    /// The outcome, once it is known and until the run is evicted.
+    pub outcome: Option<update::Outcome>,
+    /// What is stored of it.
+    pub row: UpdateRow,
+}
+
+/// What is stored of an update: where it stands in the history.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct UpdateRow {
+    /// The event that admitted it, if it came with a reset.
+    #[prost(int64, tag = "1")]
+    pub admitted_event_id: i64,
+    /// The event that accepted it.
+    #[prost(int64, tag = "2")]
+    pub accepted_event_id: i64,
+    /// The event that completed it.
+    #[prost(int64, tag = "3")]
+    pub completed_event_id: i64,
+}
+
+/// A request that was applied, so that it is not applied again.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct Request {}
+
+/// A message to another run that it has not yet acknowledged.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct Message {
+    /// Whom it is for.
+    #[prost(message, optional, tag = "1")]
+    pub target: Option<Target>,
+    /// What it says.
+    #[prost(oneof = "Notice", tags = "2, 3, 4")]
+    pub notice: Option<Notice>,
+}
+
+/// The run that a message is for.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct Target {
+    /// The namespace's id.
+    #[prost(string, tag = "1")]
+    pub namespace_id: String,
+    /// The workflow id.
+    #[prost(string, tag = "2")]
+    pub workflow_id: String,
+    /// One run, or empty for the current one.
+    #[prost(string, tag = "3")]
+    pub run_id: String,
+    /// The first run of the chain that must be meant; empty for any.
+    #[prost(string, tag = "4")]
+    pub first_run_id: String,
+}
+
+/// What a closing run has to say to others.
+#[derive(Clone, PartialEq, prost::Oneof)]
+pub enum Notice {
+    /// To the parent: its child, initiated by this event, has closed. How is said by the last
+    /// event of this run.
+    #[prost(int64, tag = "2")]
+    ChildClosed(i64),
+    /// To a child: end, your parent has closed.
+    #[prost(bool, tag = "3")]
+    Terminate(bool),
+    /// To a child: your parent has closed and wants you cancelled.
+    #[prost(bool, tag = "4")]
+    Cancel(bool),
+}
+
+impl State {
+    /// Whether the run is open.
+    pub fn is_open(&self) -> bool {
+        self.status() == enums::WorkflowExecutionStatus::Running
+    }
+}
+
+impl WorkflowTask {
+    /// Whether a worker has it.
+    pub fn is_started(&self) -> bool {
+        self.started_event_id != 0
+    }
+
+    /// Whether its events are not in the history: it is a repetition of one that failed.
+    pub fn is_transient(&self) -> bool {
+        self.attempt > 1
+    }
+}
+
+impl Activity {
+    /// Whether a worker has it.
+    pub fn is_started(&self) -> bool {
+        self.row.started_at != 0
+    }
+
+    /// Whether its cancellation was asked for.
+    pub fn is_cancel_requested(&self) -> bool {
+        self.row.cancel_requested_event_id != 0
+    }
+
+    /// Whether it waits for a person.
+    pub fn is_paused(&self) -> bool {
+        self.row.pause.is_some()
+    }
+
+    /// The name of its type.
+    pub fn type_name(&self) -> &str {
+        self.scheduled.activity_type.as_ref().map_or("", |kind| &kind.name)
+    }
+
+    /// The queue that its attempts go to.
+    pub fn task_queue(&self) -> &str {
+        let changed = self.row.options.as_ref().and_then(|options| options.task_queue.as_ref());
+        changed.or(self.scheduled.task_queue.as_ref()).map_or("", |queue| &queue.name)
+    }
+
+    /// The policy that its retries follow.
+    pub fn retry_policy(&self) -> Option<&common::RetryPolicy> {
+        let changed = self.row.options.as_ref().and_then(|options| options.retry_policy.as_ref());
+        changed.or(self.scheduled.retry_policy.as_ref())
+    }
+
+    /// Its four time limits as they hold now.
+    pub fn timeouts(&self) -> Timeouts {
+        let event = &self.scheduled;
+        match &self.row.options {
+            None => Timeouts {
+                schedule_to_close: from_wire(event.schedule_to_close_timeout.as_ref()),
+                schedule_to_start: from_wire(event.schedule_to_start_timeout.as_ref()),
+                start_to_close: from_wire(event.start_to_close_timeout.as_ref()),
+                heartbeat: from_wire(event.heartbeat_timeout.as_ref()),
+            },
+            Some(options) => Timeouts {
+                schedule_to_close: from_wire(options.schedule_to_close_timeout.as_ref()),
+                schedule_to_start: from_wire(options.schedule_to_start_timeout.as_ref()),
+                start_to_close: from_wire(options.start_to_close_timeout.as_ref()),
+                heartbeat: from_wire(options.heartbeat_timeout.as_ref()),
+            },
+        }
+    }
+
+    /// When it must have ended, whatever its attempts do.
+    pub fn expires_at(&self) -> Option<Timestamp> {
+        let limit = self.timeouts().schedule_to_close;
+        (!limit.is_zero()).then(|| Timestamp(self.row.first_scheduled_at).after(limit))
+    }
+}
+
+/// The four time limits of an activity; zero is none.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Timeouts {
+    /// From the first schedule to the end of the last attempt.
+    pub schedule_to_close: Duration,
+    /// From an attempt's schedule to its start.
+    pub schedule_to_start: Duration,
+    /// From an attempt's start to its end.
+    pub start_to_close: Duration,
+    /// From one heartbeat to the next.
+    pub heartbeat: Duration,
+}
+
+impl Update {
+    /// Whether its acceptance is in the history.
+    pub fn is_accepted(&self) -> bool {
+        self.row.accepted_event_id != 0
+    }
+
+    /// Whether its outcome is in the history.
+    pub fn is_completed(&self) -> bool {
+        self.row.completed_event_id != 0
+    }
+}
+
+impl Timer {
+    /// When it fires.
+    pub fn due(&self) -> Option<Timestamp> {
+        kept(self.fires_at)
+    }
+}
+
+impl Row for Activity {
+    fn name(&self) -> &str {
+        &self.scheduled.activity_id
+    }
+}
+
+impl Row for Timer {
+    fn name(&self) -> &str {
+        &self.timer_id
+    }
+}
+
+impl Row for Child {}
+impl Row for External {}
+impl Row for Update {}
+impl Row for Request {}
+impl Row for Message {}
+impl Row for history::HistoryEvent {}

@@ -1,0 +1,127 @@
+//! What comes of an input: events, effects, and perhaps the run that goes on.
+
+use steadfast_proto::{failure, history, update};
+use steadfast_retry::Timestamp;
+
+use crate::{refused::Refused, run::Run};
+
+/// What came of an input. Nothing of it may be shown before it is durable, but for workflow tasks.
+#[derive(Debug, Default)]
+pub struct Transition {
+    /// Whether anything is to be written at all.
+    pub changed: bool,
+    /// Events to append.
+    pub events: Vec<history::HistoryEvent>,
+    /// What to do once it is durable.
+    pub effects: Vec<Effect>,
+    /// Attempts that ended.
+    pub attempts: Vec<Attempt>,
+    /// The run that goes on where this one closed; becomes durable with it.
+    pub successor: Option<Box<(Run, Self)>>,
+    /// Whether what lists show of the run has changed.
+    pub visible: bool,
+    /// The input was taken, but not as it was meant: what its sender is to be told.
+    pub refused: Option<Refused>,
+}
+
+/// What to do once a transition is durable.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// A workflow task waits for a worker.
+    WorkflowTaskReady,
+    /// An activity waits for a worker.
+    ActivityReady {
+        /// Its scheduled event.
+        scheduled_event_id: i64,
+        /// Whether the worker that just answered asked to have it at once.
+        eager: bool,
+    },
+    /// A child is to be started.
+    StartChild {
+        /// The event that asked for it.
+        initiated_event_id: i64,
+    },
+    /// A signal or cancel request is to be sent.
+    SendExternal {
+        /// The event that asked for it.
+        initiated_event_id: i64,
+    },
+    /// A message is to be sent.
+    SendMessage {
+        /// Its number.
+        number: u64,
+    },
+    /// An update got further.
+    UpdateChanged {
+        /// Its id.
+        update_id: String,
+        /// How far.
+        progress: UpdateProgress,
+    },
+    /// The run has closed.
+    Closed,
+    /// The closed run's time is over: delete it.
+    Delete,
+}
+
+/// How far an update got.
+#[derive(Clone, Debug, PartialEq)]
+pub enum UpdateProgress {
+    /// The workflow has taken it on.
+    Accepted,
+    /// It is done.
+    Completed(update::Outcome),
+    /// It is not going to be done.
+    Aborted(Aborted),
+}
+
+/// Why an update is not going to be done.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Aborted {
+    /// The run has closed.
+    Closed,
+    /// The run has closed, and another one goes on: ask that one.
+    Continued,
+    /// The workflow task that carried it failed.
+    TaskFailed,
+}
+
+/// An attempt of an activity that ended, for the log of attempts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attempt {
+    /// The activity's scheduled event.
+    pub scheduled_event_id: i64,
+    /// The activity's id.
+    pub activity_id: String,
+    /// The activity's type.
+    pub activity_type: String,
+    /// Which attempt.
+    pub attempt: u32,
+    /// Who worked on it.
+    pub identity: String,
+    /// When it was due.
+    pub scheduled_at: Timestamp,
+    /// When a worker took it.
+    pub started_at: Option<Timestamp>,
+    /// When it ended.
+    pub ended_at: Timestamp,
+    /// How it ended.
+    pub outcome: AttemptOutcome,
+    /// What was decided about the next one, in words.
+    pub why: String,
+    /// When the next one is due.
+    pub next_at: Option<Timestamp>,
+}
+
+/// How an attempt ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AttemptOutcome {
+    /// It gave a result.
+    Completed,
+    /// It failed.
+    Failed(failure::Failure),
+    /// It took too long.
+    TimedOut(failure::Failure),
+    /// It was cancelled.
+    Cancelled,
+}

@@ -1,0 +1,42 @@
+//! The public Temporal protobuf vocabulary.
+//!
+//! Messages are those of the published crate, under short names for the packages that Steadfast
+//! speaks. With the feature `services` the service traits that a server implements are generated
+//! beside them. There is no event model of our own: what an SDK wrote is given back as it was.
+
+pub use prost;
+/// Durations, timestamps and `Any`, as the published crate has them.
+pub use prost_wkt_types as prost_types;
+pub use temporalio_protos::temporal::api::{
+    activity::v1 as activity, batch::v1 as batch, command::v1 as command, common::v1 as common,
+    deployment::v1 as deployment, enums::v1 as enums, errordetails::v1 as errordetails,
+    failure::v1 as failure, filter::v1 as filter, history::v1 as history,
+    namespace::v1 as namespace, operatorservice::v1 as operatorservice, protocol::v1 as protocol,
+    query::v1 as query, replication::v1 as replication, schedule::v1 as schedule, sdk::v1 as sdk,
+    taskqueue::v1 as taskqueue, update::v1 as update, version::v1 as version, worker::v1 as worker,
+    workflow::v1 as workflow, workflowservice::v1 as workflowservice,
+};
+
+/// The service traits that a server implements.
+#[cfg(feature = "services")]
+#[allow(
+    clippy::all,
+    clippy::pedantic,
+    clippy::allow_attributes,
+    clippy::wildcard_enum_match_arm,
+    clippy::str_to_string,
+    missing_docs,
+    missing_debug_implementations,
+    unreachable_pub,
+    unused_qualifications,
+    rust_2018_idioms,
+    reason = "generated"
+)]
+pub mod services {
+    pub mod workflow {
+        tonic::include_proto!("temporal.api.workflowservice.v1");
+    }
+    pub mod operator {
+        tonic::include_proto!("temporal.api.operatorservice.v1");
+    }
+}

@@ -1,0 +1,580 @@
+//! Rules, told as a table: the rules, the failure, and what is decided.
+//!
+//! A rule is `criteria => action`, rules are separated by `;`. In a failure `attempt=` and `used=`
+//! say how far the work is; `_` in a message stands for a blank. What no rule takes is retried after
+//! one second.
+
+use std::time::Duration;
+
+use proptest::prelude::*;
+use steadfast_retry::{
+    Action, Backoff, Behaviour, Cause, Class, Decision, Draft, Failure, Layer, Limits, Matcher,
+    Occasion, Place, Policy, Reason, Rule, Seed, Signals, State, TimeoutKind, Timestamp, decide,
+    explain::{Lint, unreachable_rules},
+    pattern::{NamePattern, REGEX_INPUT_MAX, TextPattern},
+    span,
+};
+
+/// Fails on the first row whose decision is another one than the table says.
+#[track_caller]
+fn check(table: &str) -> usize {
+    let mut rows = 0;
+    for row in table.lines().map(str::trim).filter(|row| !row.is_empty()) {
+        let cells: Vec<&str> = row.split(" | ").map(str::trim).collect();
+        let [rules, failure, expected] = cells[..] else { panic!("three cells, not {row:?}") };
+        assert_eq!(decided(rules, failure), expected, "{row}");
+        rows += 1;
+    }
+    rows
+}
+
+fn decided(rules: &str, failure: &str) -> String {
+    let policy = policy(rules);
+    let words: Vec<(&str, &str)> = failure.split_whitespace().map(key_value).collect();
+    let word = |key: &str| words.iter().find(|(name, _)| *name == key).map(|(_, value)| *value);
+    let message = word("message").unwrap_or_default().replace('_', " ");
+    let cause_message = word("cause.message").unwrap_or_default().replace('_', " ");
+    let cause =
+        Cause { error_type: word("cause.type"), message: &cause_message, code: word("cause.code") };
+    let deep = [Cause { message: "wrapped", ..Cause::default() }, cause];
+    let failure = Failure {
+        error_type: word("type"),
+        message: &message,
+        code: word("code"),
+        class: word("class").map(|text| json(text)),
+        timeout: word("timeout").map(|text| json(text)),
+        non_retryable: word("non_retryable").is_some(),
+        cancelled: word("cancelled").is_some(),
+        next_delay: None,
+        causes: &deep,
+    };
+    let number = |key: &str| word(key).map_or(0, |text| text.parse().expect("a number"));
+    let mut state = State::at_attempt(number("attempt").max(1), Timestamp::default());
+    if let Some(placed) = policy.rules().first() {
+        state.in_rules.push((placed.id, number("used")));
+    }
+    let place = Place {
+        activity: word("activity").unwrap_or_default(),
+        activity_kind: word("kind").unwrap_or_default(),
+        task_queue: word("queue").unwrap_or_default(),
+        workflow_type: word("workflow").unwrap_or_default(),
+    };
+    let elapsed = word("elapsed").map_or(Duration::ZERO, |text| span::parse(text).expect("a span"));
+    let now = Timestamp::default().after(elapsed);
+    let signals = Signals { place, ..Signals::default() };
+    decide(Some(&policy), &state, &failure, &signals, now, Seed::new(&[])).to_string()
+}
+
+fn policy(rules: &str) -> Policy {
+    let texts = rules.split(';').map(str::trim).filter(|rule| !rule.is_empty());
+    let drafts = texts.map(|text| {
+        let (rule, layer) = rule(text);
+        (layer, Draft { rules: vec![rule], ..Draft::default() })
+    });
+    let default = Behaviour::retrying(Backoff::constant(Duration::from_secs(1)));
+    let engine = Draft { default: Some(default), ..Draft::default() };
+    Policy::merge(drafts.chain([(Layer::Engine, engine)])).expect("a valid policy")
+}
+
+fn rule(text: &str) -> (Rule, Layer) {
+    let (criteria, action) = text.split_once("=> ").expect("criteria => action");
+    let fields: serde_json::Map<String, serde_json::Value> = criteria
+        .split_whitespace()
+        .map(|word| key_value(word))
+        .map(|(key, value)| (key.to_owned(), value.replace('_', unmask(key)).into()))
+        .collect();
+    let when: Matcher = serde_json::from_value(fields.into()).expect("criteria");
+    let mut words = action.split_whitespace();
+    let action: Action = json(words.next().expect("an action"));
+    let mut rule = Rule { when, then: Behaviour { action, ..Behaviour::default() }, force: false };
+    rule.then.backoff = Backoff::constant(Duration::from_secs(5));
+    let mut layer = Layer::CallSite;
+    for word in words {
+        match key_value(word) {
+            ("max", max) => rule.then.limits = Limits::attempts(max.parse().expect("a number")),
+            ("within", limit) => {
+                rule.then.limits.max_elapsed = Some(span::parse(limit).expect("a span"));
+            }
+            ("after", wait) => {
+                rule.then.backoff = Backoff::constant(span::parse(wait).expect("a span"));
+            }
+            ("list", waits) => rule.then.backoff = listed(waits),
+            ("force", _) => rule.force = true,
+            ("layer", name) => layer = json(name),
+            (other, _) => panic!("unknown word {other:?}"),
+        }
+    }
+    (rule, layer)
+}
+
+fn listed(waits: &str) -> Backoff {
+    let waits: Vec<Duration> =
+        waits.split(',').map(|wait| span::parse(wait).expect("a span")).collect();
+    Backoff::schedule(waits, steadfast_retry::Then::Exhaust)
+}
+
+/// Only messages have blanks.
+fn unmask(key: &str) -> &'static str {
+    if key == "message" { " " } else { "_" }
+}
+
+fn key_value(word: &str) -> (&str, &str) {
+    word.split_once('=').unwrap_or((word, ""))
+}
+
+fn json<T: serde::de::DeserializeOwned>(word: &str) -> T {
+    serde_json::from_value(word.into()).expect(word)
+}
+
+#[test]
+fn types_match_exactly_by_glob_or_by_regex() {
+    let rows = check(
+        "
+        type=CardDeclined => fail      | type=CardDeclined           | fail: the rule says so (rule 1)
+        type=CardDeclined => fail      | type=CardDeclinedTwice      | retry in 1s: backoff
+        type=CardDeclined => fail      | type=carddeclined           | retry in 1s: backoff
+        type=CardDeclined => fail      | message=CardDeclined        | retry in 1s: backoff
+        type=Http* => retry            | type=HttpError              | retry in 5s: backoff (rule 1)
+        type=Http* => retry            | type=Http                   | retry in 5s: backoff (rule 1)
+        type=Http* => retry            | type=MyHttp                 | retry in 1s: backoff
+        type=*Error => park            | type=IoError                | park: the rule says so (rule 1)
+        type=*Error => park            | type=IoErrors               | retry in 1s: backoff
+        type=H?? => fail               | type=H2O                    | fail: the rule says so (rule 1)
+        type=H?? => fail               | type=H2                     | retry in 1s: backoff
+        type=A*B*C => fail             | type=AxBxBxC                | fail: the rule says so (rule 1)
+        type=A*B*C => fail             | type=AxCxB                  | retry in 1s: backoff
+        type=/^Http(4|5)/ => fail      | type=Http4xx                | fail: the rule says so (rule 1)
+        type=/^Http(4|5)/ => fail      | type=Http3xx                | retry in 1s: backoff
+        type=* => fail                 | message=untyped             | retry in 1s: backoff
+        ",
+    );
+    assert_eq!(rows, 16);
+}
+
+#[test]
+fn messages_match_by_substring_or_by_regex() {
+    let rows = check(
+        "
+        message=deadlock_detected => retry  | message=a_deadlock_detected_here | retry in 5s: backoff (rule 1)
+        message=deadlock_detected => retry  | message=Deadlock_detected        | retry in 1s: backoff
+        message=/dead.?lock/ => retry       | message=a_dead-lock              | retry in 5s: backoff (rule 1)
+        message=/(?i)deadlock/ => retry     | message=DEADLOCK                 | retry in 5s: backoff (rule 1)
+        message=/^lock$/ => retry           | message=deadlock                 | retry in 1s: backoff
+        message=lock type=Db => fail        | type=Db message=deadlock         | fail: the rule says so (rule 1)
+        message=lock type=Db => fail        | type=Io message=deadlock         | retry in 1s: backoff
+        ",
+    );
+    assert_eq!(rows, 7);
+}
+
+#[test]
+fn codes_and_classes() {
+    let rows = check(
+        "
+        code=429 => retry after=30s    | code=429                    | retry in 30s: backoff (rule 1)
+        code=429 => retry after=30s    | code=503                    | retry in 1s: backoff
+        code=5xx => retry              | code=503                    | retry in 5s: backoff (rule 1)
+        code=5xx => retry              | code=599                    | retry in 5s: backoff (rule 1)
+        code=5xx => retry              | code=429                    | retry in 1s: backoff
+        code=5xx => retry              | code=grpc:UNAVAILABLE       | retry in 1s: backoff
+        code=grpc:UNAVAILABLE => park  | code=grpc:UNAVAILABLE       | park: the rule says so (rule 1)
+        code=grpc:UNAVAILABLE => park  | code=grpc:unavailable       | park: the rule says so (rule 1)
+        code=grpc:UNAVAILABLE => park  | code=grpc:INTERNAL          | retry in 1s: backoff
+        code=ECONNRESET => park        | code=ECONNRESET             | park: the rule says so (rule 1)
+        class=throttle => park         | code=429                    | park: the rule says so (rule 1)
+        class=transient => park        | code=408                    | park: the rule says so (rule 1)
+        class=transient => park        | code=502                    | park: the rule says so (rule 1)
+        class=auth => fail             | code=403                    | fail: the rule says so (rule 1)
+        class=data => fail             | code=422                    | fail: the rule says so (rule 1)
+        class=permanent => fail        | code=404                    | fail: the rule says so (rule 1)
+        class=permanent => fail        | code=404 class=transient    | retry in 1s: backoff
+        class=timeout => park          | timeout=heartbeat           | park: the rule says so (rule 1)
+        class=unknown => park          | type=Anything               | park: the rule says so (rule 1)
+        class=crash => dead_letter     | class=crash                 | exhausted, dead_letter: the rule says so (rule 1)
+        ",
+    );
+    assert_eq!(rows, 20);
+}
+
+#[test]
+fn timeouts_places_attempts_and_elapsed_time() {
+    let rows = check(
+        "
+        timeout=start_to_close => fail     | timeout=start_to_close     | fail: the rule says so (rule 1)
+        timeout=start_to_close => fail     | timeout=heartbeat          | retry in 1s: backoff
+        timeout=schedule_to_start => park  | timeout=schedule_to_start  | park: the rule says so (rule 1)
+        timeout=schedule_to_start => retry | timeout=schedule_to_start  | fail: the timeout spans all attempts (rule 1)
+        type=X => fail                     | timeout=schedule_to_close  | fail: the timeout spans all attempts
+        activity=Charge => fail            | activity=Charge            | fail: the rule says so (rule 1)
+        activity=Charge => fail            | activity=Refund            | retry in 1s: backoff
+        activity_kind=EGRESS => park       | kind=EGRESS                | park: the rule says so (rule 1)
+        task_queue=gpu-* => park           | queue=gpu-1                | park: the rule says so (rule 1)
+        task_queue=gpu-* => park           | queue=cpu-1                | retry in 1s: backoff
+        workflow_type=Order => compensate  | workflow=Order             | exhausted, compensate: the rule says so (rule 1)
+        attempts=1..3 => retry             | type=X attempt=3           | retry in 5s: backoff (rule 1)
+        attempts=1..3 => retry             | type=X attempt=4           | retry in 1s: backoff
+        attempts=4.. => fail               | type=X attempt=4           | fail: the rule says so (rule 1)
+        attempts=2 => fail                 | type=X attempt=1           | retry in 1s: backoff
+        elapsed=<10m => retry              | type=X elapsed=9m59s       | retry in 5s: backoff (rule 1)
+        elapsed=<10m => retry              | type=X elapsed=10m         | retry in 1s: backoff
+        elapsed=>=1h => park               | type=X elapsed=1h          | park: the rule says so (rule 1)
+        ",
+    );
+    assert_eq!(rows, 18);
+}
+
+#[test]
+fn causes_count_at_any_depth() {
+    let rows = check(
+        "
+        type=Root => fail                       | type=Top cause.type=Root                | fail: the rule says so (rule 1)
+        type=Root cause_depth=outermost => fail | type=Top cause.type=Root                | retry in 1s: backoff
+        type=Root cause_depth=outermost => fail | type=Root                               | fail: the rule says so (rule 1)
+        code=429 => park                        | code=500 cause.code=429                 | park: the rule says so (rule 1)
+        type=Root message=disk => fail          | type=Top cause.type=Root cause.message=disk_full | fail: the rule says so (rule 1)
+        type=Root message=disk => fail          | type=Root cause.message=disk_full       | retry in 1s: backoff
+        ",
+    );
+    assert_eq!(rows, 6);
+}
+
+#[test]
+fn order_limits_layers_and_force() {
+    let rows = check(
+        "
+        type=A => fail; type=* => park             | type=A                | fail: the rule says so (rule 1)
+        type=A => fail; type=* => park             | type=B                | park: the rule says so (rule 2)
+        type=* => park; type=A => fail             | type=A                | park: the rule says so (rule 1)
+        type=A => retry max=3                      | type=A used=1         | retry in 5s: backoff (rule 1)
+        type=A => retry max=3                      | type=A used=2         | retry in 1s: backoff
+        type=A => retry max=3; => fail             | type=A used=2         | fail: the rule says so (rule 2)
+        type=A => retry max=0                      | type=A used=99        | retry in 5s: backoff (rule 1)
+        type=A => retry list=1s,10s; => park       | type=A used=1         | retry in 10s: backoff (rule 1)
+        type=A => retry list=1s,10s; => park       | type=A used=2         | park: the rule says so (rule 2)
+        type=A => retry within=1m; => park         | type=A elapsed=55s    | retry in 5s: backoff (rule 1)
+        type=A => retry within=1m; => park         | type=A elapsed=56s    | park: the rule says so (rule 2)
+        type=A => park layer=namespace; type=A => fail | type=A            | fail: the rule says so (rule 1)
+        type=A => fail; type=A => park layer=operator  | type=A            | park: the rule says so (rule 1)
+        type=A => fail layer=engine; type=A => park layer=task_queue | type=A | park: the rule says so (rule 1)
+        type=A => retry                            | type=A non_retryable  | fail: non-retryable (rule 1)
+        type=A => park                             | type=A non_retryable  | fail: non-retryable (rule 1)
+        type=A => retry force                      | type=A non_retryable  | fail: non-retryable (rule 1)
+        type=A => retry force layer=operator       | type=A non_retryable  | retry in 5s: backoff (rule 1)
+        type=A => retry force layer=operator       | type=A cancelled      | fail: cancelled
+        type=A => park                             | type=A cancelled      | fail: cancelled
+        ",
+    );
+    assert_eq!(rows, 20);
+}
+
+#[test]
+fn the_built_in_classes_are_a_fixed_list() {
+    let table = [
+        ("408 425 500 502 503 504 507", Class::Transient),
+        ("ECONNREFUSED ECONNRESET EAI_AGAIN TLS_RESET EPIPE", Class::Transient),
+        ("grpc:UNAVAILABLE grpc:ABORTED grpc:INTERNAL", Class::Transient),
+        ("429 grpc:RESOURCE_EXHAUSTED", Class::Throttle),
+        ("ETIMEDOUT grpc:DEADLINE_EXCEEDED", Class::Timeout),
+        ("401 403 grpc:UNAUTHENTICATED grpc:PERMISSION_DENIED", Class::Auth),
+        ("400 422 grpc:INVALID_ARGUMENT", Class::Data),
+        ("404 409 410 grpc:NOT_FOUND grpc:UNIMPLEMENTED", Class::Permanent),
+        ("200 302 nonsense grpc:UNKNOWN", Class::Unknown),
+    ];
+    for (codes, class) in table {
+        for code in codes.split_whitespace() {
+            assert_eq!(Class::of_code(code), class, "{code}");
+        }
+    }
+    let retried: Vec<&str> =
+        Class::ALL.into_iter().filter(|class| class.is_retryable()).map(Class::name).collect();
+    assert_eq!(retried, ["transient", "throttle", "timeout", "crash", "unknown"]);
+}
+
+#[test]
+fn the_engine_default_parks_after_a_week_and_does_not_count_throttling() {
+    let policy = Policy::merge([(Layer::Engine, Policy::engine_default())]).expect("valid");
+    let decide_at = |failure: &Failure<'_>, secs| {
+        let state = State::at_attempt(3, Timestamp::default());
+        let now = Timestamp::from_secs(secs);
+        decide(Some(&policy), &state, failure, &Signals::default(), now, Seed::new(&["x"]))
+    };
+    let coded = |code| Failure { code: Some(code), ..Failure::default() };
+    assert!(matches!(decide_at(&coded("404"), 0), Decision::Fail { .. }));
+    assert!(decide_at(&coded("503"), 0).retry_at().is_some());
+    let week = 7 * 24 * 3_600;
+    let late = decide_at(&coded("503"), week);
+    assert_eq!(late.to_string(), "exhausted, park: max duration (7d) would be passed");
+    let throttled = decide_at(&coded("429"), 0);
+    assert_eq!(throttled.why().counted, steadfast_retry::Counted::Deferral);
+}
+
+#[test]
+fn counters_are_kept_apart() {
+    let mut throttle = rule("code=429 => retry").0;
+    throttle.then.counts = false;
+    let draft = Draft {
+        rules: vec![throttle],
+        default: Some(Behaviour::retrying(Backoff::exponential(Duration::from_secs(1), 2.0))),
+        limits: Limits::attempts(4),
+        ..Draft::default()
+    };
+    let policy = Policy::new(draft).expect("valid");
+    let mut state = State::started(Timestamp::default());
+    let mut step = |failure: Failure<'_>| {
+        state.deliver();
+        let now = Timestamp::default();
+        let decision =
+            decide(Some(&policy), &state, &failure, &Signals::default(), now, Seed::new(&[]));
+        state.record(&decision);
+        (decision.to_string(), state.failures, state.deferrals, state.crashes)
+    };
+    let throttled = Failure { code: Some("429"), ..Failure::default() };
+    let crash = Failure { class: Some(Class::Crash), ..Failure::default() };
+    let error = Failure::of_type("Io", "disk");
+    let text = |text: &str| text.to_owned();
+    assert_eq!(step(error), (text("retry in 1s: backoff"), 1, 0, 0));
+    assert_eq!(step(throttled), (text("retry in 5s: backoff (rule 1)"), 1, 1, 0));
+    assert_eq!(step(throttled), (text("retry in 5s: backoff (rule 1)"), 1, 2, 0));
+    // The throttled calls did not make the wait grow; the crash counts as an attempt begun.
+    assert_eq!(step(crash), (text("retry in 2s: backoff"), 1, 2, 1));
+    assert_eq!(step(error), (text("retry in 4s: backoff"), 2, 2, 1));
+    assert_eq!(step(error), (text("exhausted, fail: max attempts (4) reached"), 3, 2, 1));
+    assert_eq!(state.deliveries, 6);
+}
+
+#[test]
+fn a_rules_count_survives_an_edit_of_its_neighbours() {
+    let before = policy("type=A => retry max=3; type=B => fail");
+    let after = policy("code=500 => park; type=C => fail; type=A => retry max=3");
+    assert_eq!(before.rules()[0].id, after.rules()[2].id);
+    assert_ne!(before.rules()[0].id, before.rules()[1].id);
+}
+
+#[test]
+fn a_regex_looks_at_the_first_64_kib_in_bounded_time() {
+    let late = format!("{}needle", "é".repeat(REGEX_INPUT_MAX));
+    assert!(!TextPattern::new("/needle/").expect("a regex").matches(&late));
+    assert!(TextPattern::new("needle").expect("a substring").matches(&late));
+    // Backtracking engines take longer than the universe for this one.
+    let evil = TextPattern::new("/^(a+)+$/").expect("a regex");
+    assert!(!evil.matches(&format!("{}b", "a".repeat(60_000))));
+    let unreadable = TextPattern::new("/(/").expect_err("an open group");
+    assert!(unreadable.to_string().starts_with("not a regular expression: /(/"), "{unreadable}");
+}
+
+#[test]
+fn a_policy_is_read_from_text_and_written_back() {
+    let text = r#"{
+        "name": "stripe-charge",
+        "rules": [
+            {"match": {"code": 429}, "action": "retry", "counts": false,
+             "retry_after": {"mode": "at_least", "max": "6h", "scope": "key"},
+             "backoff": {"kind": "exponential", "initial": "5s", "coef": 2, "max": "10m", "jitter": "equal"}},
+            {"match": {"class": "timeout", "attempts": "1..3"}, "action": "retry",
+             "backoff": {"kind": "schedule", "delays": ["1s", "10s", "1m"]}},
+            {"match": {"message": "/deadlock detected/"}, "action": "retry", "max_attempts": 20,
+             "backoff": {"kind": "constant", "initial": "50ms", "jitter": "full"}}
+        ],
+        "default": {"action": "retry", "max_attempts": 30, "max_elapsed": "24h",
+                    "backoff": {"kind": "exponential", "initial": "1s", "max": "5m"}},
+        "on_exhausted": "park"
+    }"#;
+    let draft: Draft = serde_json::from_str(text).expect("a policy");
+    assert_eq!(draft.rules[2].then.limits, Limits::attempts(20));
+    assert_eq!(draft.rules[0].then.hints.max, Some(Duration::from_secs(6 * 3_600)));
+    let again: Draft =
+        serde_json::from_str(&serde_json::to_string(&draft).expect("text")).expect("a policy");
+    assert_eq!(again, draft);
+    let unknown = serde_json::from_str::<Draft>(r#"{"rules": [{"match": {"typo": "x"}}]}"#);
+    assert!(unknown.expect_err("an unknown criterion").to_string().contains("typo"));
+}
+
+#[test]
+fn faults_of_a_policy_are_returned_together() {
+    let mut draft = Draft { rules: vec![rule("attempts=5..2 => fail").0], ..Draft::default() };
+    draft.rules.push(Rule::retrying(
+        Matcher::default(),
+        Backoff::exponential(Duration::from_secs(1), 0.5),
+    ));
+    draft.default = Some(Behaviour::retrying(Backoff::schedule([], steadfast_retry::Then::Repeat)));
+    let invalid = Policy::new(draft).expect_err("three faults");
+    assert_eq!(
+        invalid.to_string(),
+        "rule 1: no attempt is in the range 5..2; \
+         rule 2: coef must be a number of at least 1, not 0.5; \
+         default: delays must hold at least one wait"
+    );
+}
+
+/// Criteria over a small world: types A, AB, B and one nobody names; three codes; two places.
+fn criteria() -> impl Strategy<Value = Matcher> {
+    let name = |names: &'static [&'static str]| {
+        prop::option::of(prop::sample::select(names))
+            .prop_map(|name| name.map(|name| NamePattern::new(name).expect("a pattern")))
+    };
+    let code = prop::option::of(prop::sample::select(vec!["429", "5xx", "503"]));
+    let class = prop::option::of(prop::sample::select(vec![Class::Throttle, Class::Unknown]));
+    (name(&["A", "AB", "B", "A*", "*", "?"]), code, class, name(&["Charge", "C*"])).prop_map(
+        |(error_type, code, class, activity)| Matcher {
+            error_type,
+            code: code.map(steadfast_retry::CodePattern::new),
+            class,
+            activity,
+            ..Matcher::default()
+        },
+    )
+}
+
+fn rules() -> impl Strategy<Value = Vec<Rule>> {
+    let action = prop::sample::select(vec![Action::Fail, Action::Park, Action::Retry]);
+    let max = prop::option::of(1..4_u32);
+    prop::collection::vec((criteria(), action, max), 0..6).prop_map(|parts| {
+        let rule = |(when, action, max): (Matcher, Action, Option<u32>)| {
+            let mut rule = Rule::ending(when, action);
+            rule.then.limits = Limits { max_attempts: max, ..Limits::default() };
+            rule
+        };
+        parts.into_iter().map(rule).collect()
+    })
+}
+
+/// Every failure of the small world.
+fn world() -> Vec<(Failure<'static>, Place<'static>)> {
+    let mut world = Vec::new();
+    for error_type in [None, Some("A"), Some("AB"), Some("AC"), Some("B"), Some("Z"), Some("Zed")] {
+        for code in [None, Some("429"), Some("503"), Some("500"), Some("404")] {
+            for class in [None, Some(Class::Throttle), Some(Class::Unknown), Some(Class::Data)] {
+                for activity in ["Charge", "Cancel", "Other"] {
+                    let failure = Failure { error_type, code, class, ..Failure::default() };
+                    world.push((failure, Place { activity, ..Place::default() }));
+                }
+            }
+        }
+    }
+    world
+}
+
+fn compiled(rules: Vec<Rule>) -> Policy {
+    Policy::new(Draft { rules, ..Draft::default() }).expect("valid")
+}
+
+/// The rule that decides, with these rules already used up.
+fn decider(policy: &Policy, spent: &[bool], failure: &Failure<'_>, place: Place<'_>) -> Decision {
+    let used = policy.rules().iter().zip(spent).filter(|(_, spent)| **spent);
+    let in_rules = used.map(|(placed, _)| (placed.id, 1_000)).collect();
+    let state = State { in_rules, ..State::default() };
+    let signals = Signals { place, ..Signals::default() };
+    decide(Some(policy), &state, failure, &signals, Timestamp::default(), Seed::new(&["w"]))
+}
+
+proptest! {
+    #[test]
+    fn swapping_two_disjoint_rules_changes_nothing(rules in rules()) {
+        let world = world();
+        let takes = |rule: &Rule, (failure, place): &(Failure<'_>, Place<'_>)| {
+            rule.when.matches(failure, &Occasion { place: *place, ..Occasion::default() })
+        };
+        let before = compiled(rules.clone());
+        for at in 1..rules.len() {
+            let (one, other) = (&rules[at - 1], &rules[at]);
+            if world.iter().any(|case| takes(one, case) && takes(other, case)) {
+                continue;
+            }
+            let mut swapped = rules.clone();
+            swapped.swap(at - 1, at);
+            let after = compiled(swapped);
+            for (failure, place) in &world {
+                let plain = |policy: &Policy| {
+                    let decision = decider(policy, &[], failure, *place);
+                    let rule = decision.why().rule.map(|rule| rule.id);
+                    (std::mem::discriminant(&decision), decision.retry_at(), rule)
+                };
+                prop_assert_eq!(plain(&before), plain(&after));
+            }
+        }
+    }
+
+    #[test]
+    fn every_failure_gets_a_decision(
+        rules in rules(),
+        attempt in any::<u32>(),
+        now in any::<i64>(),
+        first in any::<i64>(),
+        kind in prop::option::of(prop::sample::select(TimeoutKind::ALL.to_vec())),
+        flags in any::<[bool; 4]>(),
+    ) {
+        let policy = compiled(rules).limited(Limits::attempts(attempt / 2));
+        let state = State::at_attempt(attempt, Timestamp(first));
+        let signals = Signals {
+            cancel_requested: flags[0],
+            paused: flags[1],
+            deadline: flags[2].then_some(Timestamp(first)),
+            ..Signals::default()
+        };
+        for (failure, _) in world().iter().step_by(7) {
+            let failure = Failure { timeout: kind, non_retryable: flags[3], ..*failure };
+            let decide_once = || {
+                decide(Some(&policy), &state, &failure, &signals, Timestamp(now), Seed::new(&["p"]))
+            };
+            let decision = decide_once();
+            prop_assert_eq!(decision, decide_once());
+            if let Decision::RetryAt { at, .. } = decision {
+                prop_assert!(at >= Timestamp(now));
+                prop_assert!(!flags.iter().take(2).any(|flag| *flag) && !flags[3]);
+            }
+            prop_assert!(!flags[0] || decision.why().reason == Reason::CancelRequested);
+        }
+    }
+
+    #[test]
+    fn the_lint_finds_exactly_the_rules_that_never_decide(rules in rules()) {
+        let policy = compiled(rules);
+        // Two rules with the same text share a counter, and so cannot be used up one by one.
+        let mut ids: Vec<_> = policy.rules().iter().map(|placed| placed.id).collect();
+        ids.sort();
+        ids.dedup();
+        prop_assume!(ids.len() == policy.rules().len());
+        let count = policy.rules().len();
+        let mut reached = vec![false; count];
+        for (failure, place) in world() {
+            for bits in 0..1_u32 << count {
+                let spent: Vec<bool> = (0..count).map(|rule| bits >> rule & 1 == 1).collect();
+                let rule = decider(&policy, &spent, &failure, place).why().rule;
+                if let Some(rule) = rule {
+                    reached[rule.index] = true;
+                }
+            }
+        }
+        let lints = unreachable_rules(&policy);
+        let claimed = |rule: usize| lints.iter().any(|lint| {
+            matches!(lint, Lint::Unreachable { rule: claimed, .. } if *claimed == rule + 1)
+        });
+        for (rule, reached) in reached.iter().enumerate() {
+            let contradicts = contradictory(&policy.rules()[rule].rule.when);
+            prop_assert!(!(claimed(rule) && *reached), "rule {} is reached", rule + 1);
+            prop_assert!(
+                claimed(rule) || *reached || contradicts || covered_together(&policy, rule),
+                "rule {} is never reached", rule + 1
+            );
+        }
+    }
+}
+
+/// A matcher that the small world has no failure for; the lint does not look for those.
+fn contradictory(when: &Matcher) -> bool {
+    !world().iter().any(|(failure, place)| {
+        when.matches(failure, &Occasion { place: *place, ..Occasion::default() })
+    })
+}
+
+/// Whether it takes two earlier rules to keep a rule from being reached; the lint compares pairs.
+fn covered_together(policy: &Policy, rule: usize) -> bool {
+    let rules = policy.rules();
+    let takes = |index: usize, (failure, place): &(Failure<'_>, Place<'_>)| {
+        let occasion = Occasion { place: *place, ..Occasion::default() };
+        rules[index].rule.when.matches(failure, &occasion)
+    };
+    let mine: Vec<_> = world().into_iter().filter(|case| takes(rule, case)).collect();
+    let mut lasting = (0..rule).filter(|index| !rules[*index].rule.then.can_be_spent());
+    !lasting.any(|earlier| mine.iter().all(|case| takes(earlier, case)))
+}
