@@ -102,7 +102,8 @@ pub(super) fn faults(members: &[Member]) -> Vec<String> {
             faults.push(format!("{folder}: is in no room of the plan (xtask/src/tidy/house.rs)"));
             continue;
         };
-        for used in uses {
+        // A crate may name itself: that is how its tests turn on one of its features.
+        for used in uses.iter().filter(|used| *used != folder) {
             if !may_use(place, place_of(used)) {
                 faults.push(format!("{folder}: depends on {used}, which is not below it"));
             }
@@ -136,6 +137,7 @@ mod tests {
     fn depending_downward_is_tidy() {
         let house = [
             member("crates/engine", &["crates/store", "crates/retry"]),
+            member("crates/store", &["crates/store"]),
             member("crates/sim", &["crates/engine", "crates/cli"]),
         ];
         assert_eq!(faults(&house), Vec::<String>::new());
