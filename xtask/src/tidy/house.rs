@@ -35,9 +35,9 @@ struct Room {
 }
 
 const ROOMS: &[Room] = &[
-    room("crates/retry", Place::Floor(0), false),
+    room("crates/retry", Place::Floor(0), true),
     room("crates/proto", Place::Floor(0), false),
-    room("crates/core", Place::Floor(1), false),
+    room("crates/core", Place::Floor(1), true),
     room("crates/store", Place::Floor(2), false),
     room("crates/engine", Place::Floor(3), false),
     room("crates/server", Place::Floor(4), false),
