@@ -71,12 +71,11 @@ pub fn grpc_pushback(value: &str) -> Hint {
 #[must_use]
 pub fn http_date(value: &str) -> Option<Timestamp> {
     let words: Vec<&str> = value.split([' ', '-', ',']).filter(|word| !word.is_empty()).collect();
-    let (day, month, year, time) = match words[..] {
-        // Sun, 06 Nov 1994 08:49:37 GMT, and Sunday, 06-Nov-94 08:49:37 GMT
-        [_, day, month, year, time, "GMT" | "UTC"]
-        // Sun Nov  6 08:49:37 1994
-        | [_, month, day, time, year] => (day, month, year, time),
-        _ => return None,
+    // Sun, 06 Nov 1994 08:49:37 GMT, and Sunday, 06-Nov-94 08:49:37 GMT, and
+    // Sun Nov  6 08:49:37 1994
+    let ([_, day, month, year, time, "GMT" | "UTC"] | [_, month, day, time, year]) = words[..]
+    else {
+        return None;
     };
     let day = day.parse::<i64>().ok().filter(|day| (1..=31).contains(day))?;
     let month = i64::try_from(MONTHS.iter().position(|name| *name == month)?).ok()? + 1;

@@ -1,13 +1,25 @@
 //! Retry policies, and the one function that decides about a retry.
 //!
 //! ```text
-//!   failure ─┐
-//!   state  ──┼──► decide(policy, …) ──► RetryAt · Park · Exhausted · Fail
-//!   signals ─┘
+//!   policy ──┐
+//!   state ───┤
+//!   failure ─┼──► decide() ──► RetryAt · Park · Exhausted · Fail
+//!   signals ─┤
+//!   now ─────┤
+//!   seed ────┘
 //! ```
 //!
 //! Everything here is a pure function of its arguments. Time comes in as a [`Timestamp`], chance as a
-//! [`Seed`]; nothing reads a clock, draws from a generator, waits, or keeps a secret.
+//! [`Seed`]; nothing reads a clock, draws from a generator, waits, or keeps a secret. So the same code
+//! runs in an engine, in a simulator, in a command-line tool and in a test, and says the same.
+//!
+//! - A [`Draft`] is what somebody writes: [`Rule`]s, a default, limits. A [`Policy`] is the drafts of
+//!   all [`Layer`]s, checked and merged.
+//! - A [`Backoff`] is a [`Curve`], a cap and a [`Jitter`]; a [`Hint`] is what the other side says.
+//! - [`State`] counts failures, deferrals and crashes apart.
+//! - [`preset`] has the policies of Temporal, Cadence, Edda, duroxide and `DeltaFi`; [`resume`] has the
+//!   policies for work that has failed and is kept.
+//! - [`mod@explain`] says what a policy means; [`simulate`] shows what would happen.
 
 mod backoff;
 mod code;
@@ -47,3 +59,7 @@ pub use rule::{Action, Behaviour, Ending, Limits, PlacedRule, Rule, RuleId};
 pub use seed::{Seed, Unit};
 pub use state::State;
 pub use time::Timestamp;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -45,8 +45,9 @@ impl Timestamp {
     /// The instant `delay` after this one, or the end of time.
     #[must_use]
     pub fn after(self, delay: Duration) -> Self {
-        let delay = i64::try_from(delay.as_nanos()).unwrap_or(i64::MAX);
-        Self(self.0.saturating_add(delay))
+        let delay = i128::try_from(delay.as_nanos()).unwrap_or(i128::MAX);
+        let nanos = i128::from(self.0).saturating_add(delay);
+        Self(i64::try_from(nanos).unwrap_or(i64::MAX))
     }
 
     /// The span from `earlier` to this instant; zero when `earlier` is later.

@@ -516,13 +516,11 @@ fn resume_policies_stand_as_rules_among_others() {
         let now = Timestamp::default();
         let decision = decide(Some(&list), &state, &failure, &signals, now, Seed::new(&[]));
         state.record(&decision);
-        match decision {
-            steadfast_retry::Decision::RetryAt { delay, .. } => delays.push(delay.as_secs()),
-            other => {
-                assert_eq!(other.why().reason, Reason::RuleSaysSo);
-                break;
-            }
-        }
+        let steadfast_retry::Decision::RetryAt { delay, .. } = decision else {
+            assert_eq!(decision.why().reason, Reason::RuleSaysSo);
+            break;
+        };
+        delays.push(delay.as_secs());
     }
     assert_eq!(delays, [60, 120, 180, 240, 300, 300, 300, 300, 300]);
 }

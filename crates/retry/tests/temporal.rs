@@ -318,10 +318,9 @@ fn a_next_delay_passes_the_maximum_for_activities_only() {
         let failure = Failure { next_delay, ..Failure::of_type("Busy", "") };
         let (state, now) = (State::at_attempt(3, Timestamp::default()), Timestamp::from_secs(9));
         let signals = Signals::default();
-        match decide(Some(policy), &state, &failure, &signals, now, Seed::new(&[])) {
-            Decision::RetryAt { delay, why, .. } => (delay.as_secs(), why.reason),
-            other => panic!("not retried: {other}"),
-        }
+        let decision = decide(Some(policy), &state, &failure, &signals, now, Seed::new(&[]));
+        let Decision::RetryAt { delay, why, .. } = decision else { panic!("{decision}") };
+        (delay.as_secs(), why.reason)
     };
     let (activity, workflow) = (policy.for_activity(), policy.for_workflow());
     assert_eq!(delay(&activity, Some(3_600)), (3_600, Reason::NextDelay));

@@ -48,12 +48,12 @@ impl Horizon {
 
 impl fmt::Display for Horizon {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rounded = |span: &Duration| Span(Duration::from_millis(rounded_millis(*span)));
         match self {
             Self::Endless => f.write_str("any"),
             Self::Exact(span) => write!(f, "{}", Span(*span)),
             Self::Jittered { p5, p50, p95 } => {
-                write!(f, "{} (worst 5 %: {}, best: {})", rounded(p50), rounded(p5), rounded(p95))
+                let [p5, p50, p95] = [*p5, *p50, *p95].map(rounded);
+                write!(f, "{p50} (worst 5 %: {p5}, best: {p95})")
             }
         }
     }
@@ -79,13 +79,13 @@ pub(super) fn horizon(policy: &Policy, setting: &Setting<'_>) -> Horizon {
 }
 
 /// Nobody reads the microseconds of a quantile: three digits are plenty.
-fn rounded_millis(span: Duration) -> u64 {
+pub(super) fn rounded(span: Duration) -> Span {
     let millis = u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
-    match millis {
+    Span(Duration::from_millis(match millis {
         10_000.. => millis / 1_000 * 1_000,
         1_000.. => millis / 100 * 100,
         _ => millis,
-    }
+    }))
 }
 
 /// Enough for a twentieth to be some fifty walks.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::{Horizon, Setting};
+use super::{Horizon, Setting, horizon::rounded};
 use crate::{
     backoff::Curve,
     jitter::Jitter,
@@ -54,7 +54,7 @@ pub enum Lint {
         /// The rule.
         rule: usize,
     },
-    /// One piece of work makes a great many calls.
+    /// Retries of retries: one piece of work makes a great many calls.
     Amplification {
         /// How many.
         calls: u64,
@@ -176,7 +176,7 @@ fn limit_lints(
         setting.idempotency_ttl.filter(outlives).map(|ttl| Lint::OutlivesIdempotencyKey { ttl }),
         outlast.map(|(attempts, deadline)| Lint::AttemptsOutlastDeadline { attempts, deadline }),
         amplification
-            .filter(|calls| *calls > MANY_CALLS)
+            .filter(|calls| !setting.nested_attempts.is_empty() && *calls > MANY_CALLS)
             .map(|calls| Lint::Amplification { calls }),
     ]
     .into_iter()
@@ -192,7 +192,7 @@ impl fmt::Display for Lint {
             Self::NoCap => f.write_str("the waits grow without a cap: set max"),
             Self::NoDelay => f.write_str("attempts follow each other without a pause"),
             Self::ShortHorizon { horizon } => {
-                write!(f, "gives up in an outage longer than {}", Span(*horizon))
+                write!(f, "gives up in an outage longer than {}", rounded(*horizon))
             }
             Self::OutlivesIdempotencyKey { ttl } => write!(
                 f,

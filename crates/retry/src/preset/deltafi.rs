@@ -1,6 +1,6 @@
 //! Resume policies, as `DeltaFi` has them, as rules, so that they can stand among the others in one list.
 //!
-//! The [`resume`](crate::resume) module is the exact thing: it works on errors that are parked. As
+//! The [`resume`] module is the exact thing: it works on errors that are parked. As
 //! rules the same policies act while the work is still being retried; each rule's wait grows with the
 //! failures that the rule itself has handled.
 

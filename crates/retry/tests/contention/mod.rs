@@ -54,7 +54,7 @@ struct Trial<'a> {
     version: u64,
     sent: u64,
     calls: u32,
-    trial: String,
+    name: String,
 }
 
 #[derive(Clone, Default)]
@@ -80,7 +80,7 @@ impl<'a> Trial<'a> {
             version: 0,
             sent: 0,
             calls: 0,
-            trial: trial.to_string(),
+            name: trial.to_string(),
         }
     }
 
@@ -117,7 +117,7 @@ impl<'a> Trial<'a> {
 
     fn back_off(&mut self, client: usize) -> Duration {
         let name = client.to_string();
-        let parts = [self.trial.as_str(), name.as_str()];
+        let parts = [self.name.as_str(), name.as_str()];
         let client = &mut self.clients[client];
         client.failures += 1;
         let draw = Draw {
@@ -137,7 +137,7 @@ impl<'a> Trial<'a> {
 
     /// About ten milliseconds, give or take two, bell-shaped.
     fn network(&self) -> Duration {
-        let parts = [self.trial.as_str(), "network"];
+        let parts = [self.name.as_str(), "network"];
         let unit = |stream| Seed::new(&parts).unit(self.sent, stream).get();
         let bell = (-2.0 * (1.0 - unit(0)).ln()).sqrt() * (std::f64::consts::TAU * unit(1)).cos();
         Duration::from_secs_f64((10.0 + 2.0 * bell).abs() / 1e3)
