@@ -25,13 +25,13 @@ fn main() {
         println!("synchronous {synchronous:?}");
         let folder = tempfile::tempdir().expect("a folder");
         let mut bench = Bench::open(&folder, synchronous);
-        bench.measure("create, all of them", runs / RUNS_A_COMMIT, |run| create(run));
+        bench.measure("create, all of them", runs / RUNS_A_COMMIT, create);
         bench.measure("step, neighbours", COMMITS, |run| step(run, 1, false));
         let all = bench.next_run;
         bench.measure("step, scattered", COMMITS, |run| step(scattered(run, all), 2, false));
         bench.measure("step, due changes", COMMITS, |run| step(scattered(run, all), 3, true));
         bench.measure("state only", COMMITS, |run| RunWrite {
-            state: state(4, false),
+            state: Some(state(4, false)),
             ..write(run)
         });
         bench.measure("close", COMMITS, |run| RunWrite {
@@ -86,7 +86,8 @@ impl Bench {
         let commits = f64::from(u32::try_from(commits).expect("few"));
         let writes = commits * f64::from(u32::try_from(RUNS_A_COMMIT).expect("few"));
         println!(
-            "  {name:<22} {:6.1} us a write  {:6.0} writes/s  {:5.1} ms a commit, slowest {:5.1}  about {:.0} pages a commit, {} checkpoints",
+            "  {name:<22} {:6.1} us a write  {:6.0} a second  {:5.1} ms a commit, slowest {:5.1}, \
+            {:4.0} pages  {} checkpoints",
             seconds / writes * 1e6,
             writes / seconds,
             seconds / commits * 1e3,
@@ -142,7 +143,7 @@ fn step(run: i64, number: i64, due: bool) -> RunWrite {
         data,
     };
     RunWrite {
-        state: state(number, due),
+        state: Some(state(number, due)),
         items: vec![item(number, Some(vec![3; 150])), item(number - 1, None)],
         events: vec![EventBatch {
             first: number * 4 + 1,
@@ -153,9 +154,9 @@ fn step(run: i64, number: i64, due: bool) -> RunWrite {
     }
 }
 
-fn state(number: i64, due: bool) -> Option<StateRow> {
+fn state(number: i64, due: bool) -> StateRow {
     let next_due = due.then_some(Timestamp(number * 1_000_000));
-    Some(StateRow { data: vec![1; 500], next_due, has_work: due })
+    StateRow { data: vec![1; 500], next_due, has_work: due }
 }
 
 fn write(run: i64) -> RunWrite {

@@ -29,10 +29,11 @@ impl Data {
         let mut created = BTreeSet::new();
         for write in &batch.writes {
             let found = self.runs.get(&write.run);
-            if found.is_some_and(|run| run.shard != write.shard) {
-                return Err(check::unknown_run(write));
-            }
+            let elsewhere = found.is_some_and(|run| run.shard != write.shard);
             match (&write.create, found) {
+                _ if elsewhere && (write.delete || write.create.is_none()) => {
+                    return Err(check::unknown_run(write));
+                }
                 _ if write.delete => freed.extend(found.map(|run| &run.identity.run_id)),
                 (None, None) => return Err(check::unknown_run(write)),
                 (None, Some(run)) => check_events(run, write)?,

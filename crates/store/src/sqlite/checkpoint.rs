@@ -21,6 +21,10 @@ const PAGES_MANY: u64 = 4_000;
 /// Pages in the log from which on the writer copies what is left.
 const PAGES_MAX: u64 = 16_000;
 
+/// Pages that the writer lets come together before it tries that again: a reader with an old
+/// snapshot may be in the way, and then trying costs and does not help.
+const PAGES_LEFT: u64 = 1_000;
+
 /// Has `lane` checkpoint whenever the commits of `writer` have made the log long.
 pub(super) fn watch(
     writer: &mut Connection,
@@ -29,22 +33,22 @@ pub(super) fn watch(
 ) -> Result<(), Fault> {
     let counters = Arc::clone(counters);
     let under_way = Arc::<AtomicBool>::default();
-    let mut asked_at = 0;
+    let (mut asked_at, mut copied_at) = (0, 0);
     let hook = move |wal: &mut Wal, pages| {
         let pages = u64::try_from(pages).unwrap_or(0);
         counters.wal_pages.store(pages, Ordering::Relaxed);
-        // The log has begun anew.
-        asked_at = if pages < asked_at { 0 } else { asked_at };
-        let due = pages - asked_at >= PAGES_MANY && !under_way.load(Ordering::Acquire);
-        if due && pages >= PAGES_MAX {
-            asked_at = pages;
+        if pages < asked_at {
+            // The log has begun anew.
+            (asked_at, copied_at) = (0, 0);
+        }
+        if pages >= PAGES_MAX && pages - copied_at >= PAGES_LEFT {
+            copied_at = pages;
             // The commit is durable whatever becomes of this.
             if wal.checkpoint().is_ok() {
                 counters.checkpoints.fetch_add(1, Ordering::Relaxed);
             }
-        } else if due {
+        } else if pages - asked_at >= PAGES_MANY && !under_way.swap(true, Ordering::AcqRel) {
             asked_at = pages;
-            under_way.store(true, Ordering::Release);
             in_background(&lane, &under_way, &counters);
         }
         Ok(())

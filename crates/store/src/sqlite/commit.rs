@@ -87,14 +87,17 @@ fn create(
     Ok(())
 }
 
-/// Most steps leave the due time and the work flag as they are, and a statement that does not name
-/// them leaves their indexes alone. So that one is tried first.
+/// Most steps leave the due time as it is, many also the work flag, and a statement that does not
+/// name a column leaves its index alone. So the statements that change least are tried first: with
+/// due times spread over 100,000 runs, 256 states take 37 pages of log so, and 243 otherwise.
 fn put_state(tx: &Transaction<'_>, write: &RunWrite, state: &StateRow) -> Result<(), Fault> {
     const SAME: &str = "UPDATE runs SET state = ?5
         WHERE id = ?1 AND shard = ?2 AND next_due IS ?3 AND has_work = ?4";
-    const OTHER: &str = "UPDATE runs SET state = ?5, next_due = ?3, has_work = ?4
+    const WORK: &str = "UPDATE runs SET state = ?5, has_work = ?4
+        WHERE id = ?1 AND shard = ?2 AND next_due IS ?3";
+    const DUE: &str = "UPDATE runs SET state = ?5, has_work = ?4, next_due = ?3
         WHERE id = ?1 AND shard = ?2";
-    for sql in [SAME, OTHER] {
+    for sql in [SAME, WORK, DUE] {
         let due = state.next_due.map(Timestamp::nanos);
         let row = params![write.run.0, write.shard.0, due, state.has_work, state.data];
         if tx.prepare_cached(sql)?.execute(row)? == 1 {

@@ -176,10 +176,18 @@ impl Conditions {
 
     /// That the field, or one of the values of an attribute, is as `sql` says of `{}`.
     fn holds(&mut self, field: &Field, sql: &str, given: impl IntoIterator<Item = Sql>) {
-        let column = Self::column(field);
-        let sql = sql.replace("{0}", column).replace("{}", column);
+        let of = |column| sql.replace("{0}", column).replace("{}", column);
+        let sql = of(Self::column(field));
         let Field::Custom(name, _) = field else {
-            let sql = if self.negated { format!("({sql}) IS TRUE") } else { sql };
+            if self.negated {
+                return self.push(&format!("({sql}) IS TRUE"), given);
+            }
+            if *field == Field::CloseTime {
+                // The same again of the column that is in the indexes.
+                let given: Vec<_> = given.into_iter().collect();
+                self.push(&format!("({} AND ", of("v.list_time")), given.clone());
+                return self.push(&format!("{sql})"), given);
+            }
             return self.push(&sql, given);
         };
         let kind = value::kind(Family::of_field(field)).to_owned();

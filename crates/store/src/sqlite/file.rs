@@ -29,7 +29,10 @@ pub(super) enum Role {
 }
 
 /// Files up to this size are checked page by page after a crash.
-const CHECKED_MAX: u64 = 256 * 1024 * 1024;
+const CRASHED_MAX: u64 = 256 * 1024 * 1024;
+
+/// Files up to this size are checked page by page always.
+const CLOSED_MAX: u64 = 16 * 1024 * 1024;
 
 /// The log may keep this much of the disk when it begins anew.
 const LOG_BYTES_KEPT: i64 = 64 * 1024 * 1024;
@@ -45,7 +48,7 @@ pub(super) fn prepare(path: &Path, options: &Options) -> Result<PathBuf, Error> 
             return Err(damaged(path, "it is empty; remove it to begin a new one"));
         }
         Ok(found) => {
-            examine(path, found.len(), options.check).map_err(|fault| fault.into_error(path))?;
+            examine(path, found.len(), options.check).map_err(|fault| unusable(fault, path))?;
         }
     }
     path.canonicalize().map_err(|error| failed(path, &error))
@@ -68,6 +71,11 @@ pub(super) fn connect(path: &Path, role: Role, options: &Options) -> Result<Conn
     db.pragma_update(None, "journal_size_limit", LOG_BYTES_KEPT)?;
     db.pragma_update(None, "wal_autocheckpoint", 0)?;
     db.pragma_update(None, "synchronous", options.synchronous.name())?;
+    if let (Role::Writer, Some(bytes)) = (role, options.file_bytes_max) {
+        let page: u32 = db.pragma_query_value(None, "page_size", |row| row.get(0))?;
+        let pages = u32::try_from(bytes / u64::from(page)).unwrap_or(u32::MAX - 1);
+        db.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))?;
+    }
     if role == Role::Reader {
         db.pragma_update(None, "query_only", true)?;
         add_functions(&db)?;
@@ -136,12 +144,23 @@ fn examine(path: &Path, bytes: u64, check: Check) -> Result<(), Fault> {
     let crashed = fs::metadata(with_suffix(path, "-wal")).is_ok_and(|log| log.len() > 0);
     let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     identify(&db)?;
+    if !crashed {
+        complete(&db, bytes)?;
+    }
     let every_page = match check {
-        Check::Auto => crashed && bytes <= CHECKED_MAX,
+        Check::Auto if crashed => bytes <= CRASHED_MAX,
+        Check::Auto => bytes <= CLOSED_MAX,
         Check::Always => true,
         Check::Never => false,
     };
-    if every_page { verify(&db) } else { probe(&db) }
+    probe(&db)?;
+    if every_page { verify(&db) } else { Ok(()) }
+}
+
+/// Nothing was asked for that a healthy file could refuse.
+fn unusable(fault: Fault, path: &Path) -> Error {
+    let error = fault.into_error(path);
+    if let Error::Rejected(reason) = error { damaged(path, reason) } else { error }
 }
 
 fn identify(db: &Connection) -> Result<(), Fault> {
@@ -155,6 +174,16 @@ fn identify(db: &Connection) -> Result<(), Fault> {
     }
     if found == 0 {
         return Err(refused(db, "it has no schema"));
+    }
+    Ok(())
+}
+
+/// Without a log, every page must be in the file. (With one, some may be in the log only.)
+fn complete(db: &Connection, bytes: u64) -> Result<(), Fault> {
+    let number = |name| db.pragma_query_value(None, name, |row| row.get::<_, u32>(0));
+    let expected = u64::from(number("page_count")?) * u64::from(number("page_size")?);
+    if bytes < expected {
+        return Err(refused(db, format!("it should have {expected} bytes and has {bytes}")));
     }
     Ok(())
 }

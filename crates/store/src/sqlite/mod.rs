@@ -72,6 +72,8 @@ pub struct Options {
     pub busy_timeout: Duration,
     /// How closely to look at the file before using it.
     pub check: Check,
+    /// The size that the file may grow to before commits are answered with [`Full`](Error::Full).
+    pub file_bytes_max: Option<u64>,
 }
 
 /// What a commit waits for.
@@ -91,8 +93,9 @@ pub enum Synchronous {
 /// version is always looked at.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Check {
-    /// Every page, if the last process did not close the file and it is not large (256 MiB, about
-    /// a second). The write-ahead log makes a crash harmless; this is for what is not a crash.
+    /// Every page, as long as that takes no more than about a second: of files up to 16 MiB, and up
+    /// to 256 MiB if the last process did not close it. The write-ahead log makes a crash of the
+    /// process harmless; this is for what else may have happened then.
     #[default]
     Auto,
     /// Every page. Takes some seconds a gigabyte.
@@ -140,6 +143,7 @@ impl Default for Options {
             reader_cache_kib: 16 * 1024,
             busy_timeout: Duration::from_secs(5),
             check: Check::default(),
+            file_bytes_max: None,
         }
     }
 }

@@ -28,9 +28,6 @@ const COLUMNS: &str = "v.run, r.namespace, r.workflow_id, r.run_id, v.workflow_t
     v.state_transitions, v.parent_workflow_id, v.parent_run_id, v.root_workflow_id, v.root_run_id,
     v.memo, v.search_attributes";
 
-/// Open runs last; the same text as in the indexes, which is how they are found.
-const CLOSE: &str = "ifnull(v.close_time, 9223372036854775807)";
-
 /// One page of a listing.
 pub(super) fn list(
     db: &Connection,
@@ -45,13 +42,13 @@ pub(super) fn list(
     if let Some(after) = after {
         let close = after.close_time.map_or(i64::MAX, Timestamp::nanos);
         let place = [close, after.start_time.nanos(), after.run.0].map(Sql::Integer);
-        found.and_sql(&format!("({CLOSE}, v.start_time, v.run) < (?, ?, ?)"), place);
+        found.and_sql("(v.list_time, v.start_time, v.run) < (?, ?, ?)", place);
     }
     let (condition, mut given) = found.into_parts();
     given.push(Sql::Integer(number::limit(limit)));
     let sql = format!(
         "SELECT {COLUMNS} FROM {from} WHERE {condition}
-        ORDER BY {CLOSE} DESC, v.start_time DESC, v.run DESC LIMIT ?"
+        ORDER BY v.list_time DESC, v.start_time DESC, v.run DESC LIMIT ?"
     );
     Ok(Query { sql, given })
 }
@@ -222,4 +219,75 @@ fn names_runs(filter: &Filter) -> bool {
 
 fn names_run(field: &Field) -> bool {
     matches!(field, Field::WorkflowId | Field::RunId)
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::{Connection, params_from_iter};
+    use steadfast_retry::Timestamp;
+
+    use super::list;
+    use crate::{
+        filter::{Compare, Field, Filter, SearchType, Value},
+        rows::{RunNumber, VisibilityPosition},
+        sqlite::schema,
+    };
+
+    #[test]
+    fn a_listing_reads_an_index_in_order_and_sorts_nothing() {
+        let text = |text: &str| Value::Text(text.to_owned());
+        let equal = |field, value| Filter::Compare(field, Compare::Equal, value);
+        let old = Filter::Compare(Field::CloseTime, Compare::Less, Value::Time(Timestamp(5)));
+        let table = [
+            (Filter::All, "visibility_by_time (namespace=?)"),
+            (
+                equal(Field::WorkflowType, text("x")),
+                "visibility_by_type (namespace=? AND workflow_type=?)",
+            ),
+            (
+                equal(Field::Status, Value::Int(3)),
+                "visibility_by_status (namespace=? AND status=?)",
+            ),
+            (old, "visibility_by_time (namespace=? AND list_time<?)"),
+        ];
+        for (filter, index) in table {
+            let plan = plan(&filter, None);
+            assert!(plan.contains(index), "{filter:?}\n{plan}");
+            assert!(!plan.contains("TEMP B-TREE"), "{filter:?}\n{plan}");
+        }
+    }
+
+    #[test]
+    fn a_later_page_begins_where_the_last_one_ended() {
+        let after =
+            VisibilityPosition { close_time: None, start_time: Timestamp(7), run: RunNumber(7) };
+        let plan = plan(&Filter::All, Some(after));
+        let index = "visibility_by_time (namespace=? AND (list_time,start_time)<(?,?))";
+        assert!(plan.contains(index), "{plan}");
+    }
+
+    #[test]
+    fn what_few_runs_have_is_looked_up_first() {
+        let text = |text: &str| Value::Text(text.to_owned());
+        let customer = Field::Custom("Customer".to_owned(), SearchType::Keyword);
+        let table = [
+            (Field::WorkflowId, "runs_by_workflow_id (namespace=? AND workflow_id=?)"),
+            (Field::RunId, "runs_by_run_id (run_id=?)"),
+            (customer, "search_attributes_by_value (name=? AND kind=? AND value=?)"),
+        ];
+        for (field, index) in table {
+            let plan = plan(&Filter::Compare(field, Compare::Equal, text("x")), None);
+            assert!(plan.contains(index), "{plan}");
+            assert!(!plan.contains("visibility_by"), "{plan}");
+        }
+    }
+
+    fn plan(filter: &Filter, after: Option<VisibilityPosition>) -> String {
+        let mut db = Connection::open_in_memory().expect("a database");
+        schema::migrate(&mut db).expect("the schema");
+        let query = list(&db, "ns", filter, after, 10).expect("a query");
+        let mut explain = db.prepare(&format!("EXPLAIN QUERY PLAN {}", query.sql)).expect("valid");
+        let rows = explain.query_map(params_from_iter(&query.given), |row| row.get::<_, String>(3));
+        rows.expect("a plan").collect::<Result<Vec<_>, _>>().expect("a plan").join("\n")
+    }
 }

@@ -48,6 +48,8 @@ CREATE TABLE visibility (
     start_time         INTEGER NOT NULL,
     execution_time     INTEGER NOT NULL,
     close_time         INTEGER,          -- NULL while open
+    list_time          INTEGER GENERATED ALWAYS AS -- what lists are ordered by: open runs first
+                       (ifnull(close_time, 9223372036854775807)) VIRTUAL,
     history_length     INTEGER NOT NULL,
     history_size       INTEGER NOT NULL,
     state_transitions  INTEGER NOT NULL,
@@ -60,11 +62,11 @@ CREATE TABLE visibility (
 ) STRICT;
 -- Read backwards: open runs, then the newest close, then the newest start.
 CREATE INDEX visibility_by_time ON visibility
-    (namespace, ifnull(close_time, 9223372036854775807), start_time);
+    (namespace, list_time, start_time);
 CREATE INDEX visibility_by_type ON visibility
-    (namespace, workflow_type, ifnull(close_time, 9223372036854775807), start_time);
+    (namespace, workflow_type, list_time, start_time);
 CREATE INDEX visibility_by_status ON visibility
-    (namespace, status, ifnull(close_time, 9223372036854775807), start_time);
+    (namespace, status, list_time, start_time);
 
 -- The values of search attributes, to search by. A list has several rows.
 CREATE TABLE search_attributes (

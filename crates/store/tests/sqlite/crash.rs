@@ -1,0 +1,124 @@
+//! Processes that die, and disks that fail, in the middle of commits.
+//!
+//! A test starts this same program again with a path in the environment; the second process
+//! commits and says so line by line until something happens to it.
+
+use std::{
+    env,
+    io::{BufRead, BufReader, Write, stdout},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+};
+
+use steadfast_store::{
+    Error, Lookup, Order, Outcome, RunNumber, Sqlite, Store,
+    conformance::{create, wait},
+    sqlite::Options,
+};
+
+use super::{Owner, folder, step};
+
+const RUNS: i64 = 40;
+
+/// Where the second process finds its file.
+const PATH: &str = "STEADFAST_CRASH_TEST_PATH";
+
+#[test]
+fn a_killed_process_loses_nothing_that_was_acknowledged() {
+    let (_folder, path) = folder();
+    for lines in [1, 7, 40, 3, 90] {
+        let mut child = start(":", &path);
+        let mut said = BufReader::new(child.stdout.take().expect("its output")).lines();
+        let mut acknowledged = 0;
+        for line in said.by_ref().take(lines) {
+            acknowledged = number(&line.expect("text"));
+        }
+        child.kill().expect("killed");
+        // What it still said before it died counts too.
+        let rest = said.map_while(Result::ok).filter(|line| line.parse::<u64>().is_ok());
+        acknowledged = rest.map(|line| number(&line)).last().unwrap_or(acknowledged);
+        child.wait().expect("dead");
+        check(&path, acknowledged);
+    }
+}
+
+#[test]
+fn a_failing_disk_loses_nothing_that_was_acknowledged() {
+    let (_folder, path) = folder();
+    drop(Owner::open(&path, &Options::default()));
+    // The system fails every write beyond this size of a file, which the log reaches first.
+    let mut child = start("trap '' XFSZ; ulimit -f 2000", &path);
+    let said = BufReader::new(child.stdout.take().expect("its output")).lines();
+    let said: Vec<_> = said.map_while(Result::ok).collect();
+    assert!(child.wait().expect("ended").success(), "{said:?}");
+    let acknowledged = said.iter().filter_map(|line| line.parse().ok()).max().expect("some");
+    let failures = said.iter().filter(|line| line.contains("the disk failed")).count();
+    assert!(failures > 0, "no write failed: {said:?}");
+    check(&path, acknowledged);
+}
+
+/// Not a test of its own: what the second process does.
+#[test]
+fn commits_until_something_happens() {
+    let Some(path) = env::var_os(PATH).map(PathBuf::from) else { return };
+    let owner = Owner::open(&path, &Options::default());
+    let mut sequence = owner.lease.last_commit;
+    if sequence == 0 {
+        sequence = 1;
+        wait(owner.store.commit(owner.batch(1, (1..=RUNS).map(create).collect()))).expect("begun");
+    }
+    loop {
+        sequence += 1;
+        let writes = (1..=RUNS).map(|run| step(run, sequence)).collect();
+        if let Err(error) = wait(owner.store.commit(owner.batch(sequence, writes))) {
+            assert_eq!(error.outcome(), Outcome::Unknown, "{error}");
+            assert!(matches!(error, Error::Io(_)), "{error}");
+            say(&error);
+            // Unknown means: ask. Whatever the answer, it must agree with what is there.
+            let last = wait(owner.store.last_commit()).expect("reads go on");
+            assert!(last == sequence || last == sequence - 1, "{last} after {sequence}");
+            return;
+        }
+        say(&sequence);
+    }
+}
+
+/// Everything acknowledged is there, and nothing of a commit without all of it.
+fn check(path: &Path, acknowledged: u64) {
+    let store = Sqlite::open(path, &Options::default()).expect("a healthy file");
+    wait(store.verify()).expect("a healthy file");
+    let last = wait(store.last_commit()).expect("a read");
+    assert!(last >= acknowledged, "{acknowledged} was acknowledged, {last} is there");
+    for run in (1..=RUNS).map(RunNumber).filter(|_| last > 1) {
+        let found = wait(store.load(Lookup::Number(run))).expect("a read").expect("a run");
+        assert_eq!(found.state.data, last.to_be_bytes(), "{run:?}");
+        let history = wait(store.history(run, 1, i64::MAX, usize::MAX, Order::Forward));
+        let events: Vec<_> =
+            history.expect("a read").into_iter().map(|batch| batch.first.cast_unsigned()).collect();
+        assert_eq!(events, (2..=last).collect::<Vec<_>>(), "{run:?}");
+    }
+}
+
+/// Starts this program again after `prepare`, to do nothing but commit.
+fn start(prepare: &str, path: &Path) -> Child {
+    let program = env::current_exe().expect("this program");
+    Command::new("sh")
+        .arg("-c")
+        .arg(format!("{prepare}; exec \"$0\" \"$@\""))
+        .arg(program)
+        .args(["--exact", "crash::commits_until_something_happens", "--nocapture"])
+        .env(PATH, path)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("a second process")
+}
+
+fn say(text: &dyn std::fmt::Display) {
+    let mut out = stdout().lock();
+    writeln!(out, "{text}").and_then(|()| out.flush()).expect("somebody listens");
+}
+
+fn number(line: &str) -> u64 {
+    line.parse().unwrap_or(0)
+}

@@ -1,0 +1,49 @@
+//! What speed rests on: one commit is one transaction, and the log stays short.
+
+use steadfast_store::{
+    Store,
+    conformance::{create, wait},
+    sqlite::{Options, Synchronous},
+};
+
+use super::{Owner, folder, large, step};
+
+#[test]
+fn hundreds_of_runs_are_one_commit() {
+    let (_folder, path) = folder();
+    let owner = Owner::open(&path, &Options::default());
+    let before = owner.store.stats().commits;
+    wait(owner.store.commit(owner.batch(1, (1..=300).map(create).collect()))).expect("committed");
+    assert_eq!(owner.store.stats().commits - before, 1);
+    wait(owner.store.commit(owner.batch(9, vec![]))).expect_err("out of sequence");
+    assert_eq!(owner.store.stats().commits - before, 1, "a refusal is not a commit");
+}
+
+#[test]
+fn a_step_that_leaves_the_due_time_alone_leaves_its_index_alone() {
+    let (_folder, path) = folder();
+    let owner = Owner::open(&path, &Options::default());
+    wait(owner.store.commit(owner.batch(1, (1..=3).map(create).collect()))).expect("committed");
+    let before = owner.store.stats().wal_pages;
+    let mut write = step(1, 2);
+    write.events.clear();
+    wait(owner.store.commit(owner.batch(2, vec![write]))).expect("committed");
+    // The run, the sequence number; no index.
+    assert_eq!(owner.store.stats().wal_pages - before, 2);
+}
+
+#[test]
+fn the_log_stays_bounded_under_constant_load() {
+    let (_folder, path) = folder();
+    let options = Options { synchronous: Synchronous::Off, ..Options::default() };
+    let owner = Owner::open(&path, &options);
+    let mut longest = 0;
+    for sequence in 1..=60 {
+        let run = i64::try_from(sequence).expect("small");
+        let batch = owner.batch(sequence, vec![large(run, 4_000_000)]);
+        wait(owner.store.commit(batch)).expect("committed");
+        longest = longest.max(owner.store.stats().wal_pages);
+    }
+    assert!(longest < 25_000, "60,000 pages were written, {longest} were in the log at once");
+    assert!(owner.store.stats().checkpoints > 0);
+}
