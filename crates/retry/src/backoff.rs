@@ -25,23 +25,23 @@ use crate::{
 /// assert_eq!(bases, [500, 750, 1000, 1000]);
 /// ```
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(try_from = "Written")]
 pub struct Backoff {
     /// How the wait grows from failure to failure.
     #[serde(flatten)]
     pub curve: Curve,
     /// No base wait is longer. `None` leaves the curve alone.
-    #[serde(default, with = "span::optional", skip_serializing_if = "Option::is_none")]
+    #[serde(with = "span::optional", skip_serializing_if = "Option::is_none")]
     pub max: Option<Duration>,
     /// What chance does to the capped wait.
-    #[serde(default)]
     pub jitter: Jitter,
     /// No wait is shorter, so that a policy cannot spin. Presets that promise a zero wait set 0.
-    #[serde(default = "default_floor", with = "span::text")]
+    #[serde(with = "span::text")]
     pub floor: Duration,
 }
 
 /// How the wait grows. `n` is the failure's number, from 1.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Curve {
     /// Always `initial`.
@@ -65,7 +65,6 @@ pub enum Curve {
         #[serde(with = "span::text")]
         initial: Duration,
         /// What each failure multiplies by.
-        #[serde(default = "default_coef")]
         coef: f64,
     },
     /// `initial * n^power`.
@@ -88,7 +87,6 @@ pub enum Curve {
         #[serde(with = "span::list")]
         delays: Vec<Duration>,
         /// What comes after the last one.
-        #[serde(default)]
         then: Then,
     },
 }
@@ -244,14 +242,6 @@ fn scheduled(delays: &[Duration], then: Then, n: u32) -> Option<u128> {
     delay.map(Duration::as_nanos)
 }
 
-fn default_floor() -> Duration {
-    FLOOR
-}
-
-fn default_coef() -> f64 {
-    2.0
-}
-
 /// Short enough not to be felt, long enough not to spin.
 const FLOOR: Duration = Duration::from_millis(1);
 
@@ -286,3 +276,103 @@ impl fmt::Display for Curve {
         }
     }
 }
+
+/// A backoff as people write it: every field spelled out, so that a typo is an error and so is a
+/// field of another curve.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    kind: Kind,
+    #[serde(default, with = "span::optional")]
+    initial: Option<Duration>,
+    #[serde(default, with = "span::optional")]
+    step: Option<Duration>,
+    coef: Option<f64>,
+    power: Option<u32>,
+    #[serde(default, with = "span::list")]
+    delays: Vec<Duration>,
+    then: Option<Then>,
+    #[serde(default, with = "span::optional")]
+    max: Option<Duration>,
+    #[serde(default)]
+    jitter: Jitter,
+    #[serde(default, with = "span::optional")]
+    floor: Option<Duration>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    Constant,
+    Linear,
+    Exponential,
+    Polynomial,
+    Fibonacci,
+    Schedule,
+}
+
+/// A field that the curve needs and was not given, or was given and the curve has no use for.
+#[derive(Debug, thiserror::Error)]
+enum Misfit {
+    #[error("a backoff of this kind needs `{field}`")]
+    Missing { field: &'static str },
+    #[error("a backoff of this kind has no `{field}`")]
+    Foreign { field: &'static str },
+}
+
+impl TryFrom<Written> for Backoff {
+    type Error = Misfit;
+
+    fn try_from(mut written: Written) -> Result<Self, Misfit> {
+        let Written { max, jitter, floor, .. } = written;
+        let curve = written.curve()?;
+        written.nothing_left()?;
+        Ok(Self { curve, max, jitter, floor: floor.unwrap_or(FLOOR) })
+    }
+}
+
+impl Written {
+    /// Takes the fields that the curve needs.
+    fn curve(&mut self) -> Result<Curve, Misfit> {
+        Ok(match self.kind {
+            Kind::Constant => Curve::Constant { initial: self.initial()? },
+            Kind::Linear => {
+                let initial = self.initial()?;
+                Curve::Linear { initial, step: self.step.take().unwrap_or(initial) }
+            }
+            Kind::Exponential => {
+                let coef = self.coef.take().unwrap_or(COEFFICIENT);
+                Curve::Exponential { initial: self.initial()?, coef }
+            }
+            Kind::Polynomial => {
+                let power = self.power.take().ok_or(Misfit::Missing { field: "power" })?;
+                Curve::Polynomial { initial: self.initial()?, power }
+            }
+            Kind::Fibonacci => Curve::Fibonacci { initial: self.initial()? },
+            Kind::Schedule => {
+                let delays = std::mem::take(&mut self.delays);
+                Curve::Schedule { delays, then: self.then.take().unwrap_or_default() }
+            }
+        })
+    }
+
+    fn initial(&mut self) -> Result<Duration, Misfit> {
+        self.initial.take().ok_or(Misfit::Missing { field: "initial" })
+    }
+
+    fn nothing_left(&self) -> Result<(), Misfit> {
+        let left = [
+            ("initial", self.initial.is_some()),
+            ("step", self.step.is_some()),
+            ("coef", self.coef.is_some()),
+            ("power", self.power.is_some()),
+            ("delays", !self.delays.is_empty()),
+            ("then", self.then.is_some()),
+        ];
+        let foreign = left.into_iter().find(|(_, is_left)| *is_left);
+        foreign.map_or(Ok(()), |(field, _)| Err(Misfit::Foreign { field }))
+    }
+}
+
+/// What each failure multiplies by when nobody says.
+const COEFFICIENT: f64 = 2.0;

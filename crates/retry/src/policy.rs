@@ -14,7 +14,8 @@ use crate::{
     jitter::Jitter,
     layer::Layer,
     matcher::Matcher,
-    rule::{Action, Behaviour, Ending, Limits, PlacedRule, Rule},
+    rule::{Action, Behaviour, Ending, Limits, PlacedRule, Rule, RuleId},
+    span,
     time::Timestamp,
 };
 
@@ -36,7 +37,7 @@ use crate::{
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
-#[serde(default)]
+#[serde(from = "Written")]
 pub struct Draft {
     /// What people call it.
     pub name: String,
@@ -181,6 +182,13 @@ impl Policy {
         self.limits
     }
 
+    /// What the rule that decided says: its hints, its breaker, its budget.
+    #[must_use]
+    pub fn behaviour(&self, rule: Option<RuleId>) -> &Behaviour {
+        let found = self.rules.iter().find(|placed| Some(placed.id) == rule);
+        found.map_or(&self.default, |placed| &placed.rule.then)
+    }
+
     /// What happens when the limits are reached.
     #[must_use]
     pub fn on_exhausted(&self) -> Ending {
@@ -302,4 +310,34 @@ fn range_fault(when: &Matcher, rule: Option<usize>) -> Option<Fault> {
     let range = when.attempts?;
     let is_empty = range.last.is_some_and(|last| last < range.first.max(1));
     is_empty.then(|| Fault::EmptyRange { rule, range: range.to_string() })
+}
+
+/// A draft as people write it: every field spelled out, so that a typo is an error.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    rules: Vec<Rule>,
+    default: Option<Behaviour>,
+    max_attempts: Option<u32>,
+    #[serde(default, with = "span::optional")]
+    max_elapsed: Option<Duration>,
+    #[serde(default, with = "span::optional")]
+    max_execution: Option<Duration>,
+    on_exhausted: Option<Ending>,
+}
+
+impl From<Written> for Draft {
+    fn from(written: Written) -> Self {
+        let Written { max_attempts, max_elapsed, max_execution, .. } = written;
+        Self {
+            name: written.name,
+            rules: written.rules,
+            default: written.default,
+            limits: Limits { max_attempts, max_elapsed, max_execution },
+            on_exhausted: written.on_exhausted,
+        }
+    }
 }

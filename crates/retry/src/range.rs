@@ -10,7 +10,7 @@ use crate::span::{self, Span};
 
 /// Attempts `first` to `last`, both included: `1..3`, `4..`, `..5`, `2`.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(try_from = "String", into = "String")]
+#[serde(try_from = "RawAttempts", into = "String")]
 pub struct Attempts {
     /// The first attempt, from 1.
     pub first: u32,
@@ -98,6 +98,25 @@ impl fmt::Display for Elapsed {
         match self {
             Self::Below(bound) => write!(f, "<{}", Span(*bound)),
             Self::AtLeast(bound) => write!(f, ">={}", Span(*bound)),
+        }
+    }
+}
+
+/// People write `attempts: 2` and `attempts: 1..3` alike.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum RawAttempts {
+    Number(u32),
+    Text(String),
+}
+
+impl TryFrom<RawAttempts> for Attempts {
+    type Error = Error;
+
+    fn try_from(raw: RawAttempts) -> Result<Self, Error> {
+        match raw {
+            RawAttempts::Number(only) => Ok(Self { first: only, last: Some(only) }),
+            RawAttempts::Text(text) => Self::try_from(text),
         }
     }
 }

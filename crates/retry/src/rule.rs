@@ -10,21 +10,21 @@ use crate::{backoff::Backoff, hint::Hints, jitter::Jitter, layer::Layer, matcher
 
 /// What a policy does with the failures that match.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(from = "Written")]
 pub struct Rule {
     /// Which failures.
-    #[serde(rename = "match", default)]
+    #[serde(rename = "match")]
     pub when: Matcher,
     /// What happens to them.
     #[serde(flatten)]
     pub then: Behaviour,
     /// Retries even what its author called non-retryable. Heeded in the operator's layer only.
-    #[serde(default)]
     pub force: bool,
 }
 
 /// What happens to a failure.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(default)]
+#[serde(try_from = "Written")]
 pub struct Behaviour {
     /// Retry, or one of the ways to end.
     pub action: Action,
@@ -48,8 +48,7 @@ pub struct Behaviour {
 }
 
 /// When enough is enough. What is not set does not limit.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(default)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
 #[expect(clippy::struct_field_names, reason = "the names that people write in policies")]
 pub struct Limits {
     /// Attempts, the first one included: 1 is no retry, 0 is no limit.
@@ -229,6 +228,71 @@ impl From<Ending> for Action {
             Ending::Park => Self::Park,
             Ending::DeadLetter => Self::DeadLetter,
             Ending::Compensate => Self::Compensate,
+        }
+    }
+}
+
+/// A rule or a default as people write it: every field spelled out, so that a typo is an error.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    #[serde(rename = "match")]
+    when: Option<Matcher>,
+    force: Option<bool>,
+    action: Option<Action>,
+    backoff: Option<Backoff>,
+    max_attempts: Option<u32>,
+    #[serde(default, with = "span::optional")]
+    max_elapsed: Option<Duration>,
+    #[serde(default, with = "span::optional")]
+    max_execution: Option<Duration>,
+    counts: Option<bool>,
+    retry_after: Option<Hints>,
+    breaker: Option<bool>,
+    budget_cost: Option<u32>,
+    reason: Option<String>,
+}
+
+/// The default takes what is left; it has nothing to match and nothing to force.
+#[derive(Debug, thiserror::Error)]
+#[error("the default takes neither `match` nor `force`")]
+struct NotForTheDefault;
+
+impl From<Written> for Rule {
+    fn from(mut written: Written) -> Self {
+        let when = written.when.take().unwrap_or_default();
+        let force = written.force.take().unwrap_or_default();
+        Self { when, then: written.behaviour(), force }
+    }
+}
+
+impl TryFrom<Written> for Behaviour {
+    type Error = NotForTheDefault;
+
+    fn try_from(written: Written) -> Result<Self, NotForTheDefault> {
+        match (&written.when, written.force) {
+            (None, None) => Ok(written.behaviour()),
+            _ => Err(NotForTheDefault),
+        }
+    }
+}
+
+impl Written {
+    fn behaviour(self) -> Behaviour {
+        let default = Behaviour::default();
+        Behaviour {
+            action: self.action.unwrap_or(default.action),
+            backoff: self.backoff.unwrap_or(default.backoff),
+            limits: Limits {
+                max_attempts: self.max_attempts,
+                max_elapsed: self.max_elapsed,
+                max_execution: self.max_execution,
+            },
+            counts: self.counts.unwrap_or(default.counts),
+            hints: self.retry_after.unwrap_or(default.hints),
+            breaker: self.breaker.unwrap_or(default.breaker),
+            budget_cost: self.budget_cost.unwrap_or(default.budget_cost),
+            reason: self.reason,
         }
     }
 }

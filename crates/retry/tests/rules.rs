@@ -383,8 +383,41 @@ fn a_policy_is_read_from_text_and_written_back() {
     let again: Draft =
         serde_json::from_str(&serde_json::to_string(&draft).expect("text")).expect("a policy");
     assert_eq!(again, draft);
-    let unknown = serde_json::from_str::<Draft>(r#"{"rules": [{"match": {"typo": "x"}}]}"#);
-    assert!(unknown.expect_err("an unknown criterion").to_string().contains("typo"));
+    let by_number: Matcher = serde_json::from_str(r#"{"attempts": 2}"#).expect("criteria");
+    assert_eq!(by_number.to_string(), "attempts=2");
+}
+
+#[test]
+fn a_typo_in_a_policy_is_an_error_that_names_it() {
+    let table = [
+        (r#"{"max_atempts": 3}"#, "max_atempts"),
+        (r#"{"max_elapsed": "soon"}"#, "not a duration: \"soon\""),
+        (r#"{"rules": [{"match": {"typo": "x"}}]}"#, "typo"),
+        (r#"{"rules": [{"max_atempts": 3}]}"#, "max_atempts"),
+        (r#"{"rules": [{"action": "retri"}]}"#, "retri"),
+        (r#"{"rules": [{"match": {"type": "/(/"}}]}"#, "not a regular expression: /(/"),
+        (r#"{"rules": [{"match": {"attempts": "few"}}]}"#, "not a range of attempts"),
+        (r#"{"default": {"match": {"code": 429}}}"#, "the default takes neither"),
+        (r#"{"default": {"backoff": {"kind": "constant"}}}"#, "needs `initial`"),
+        (
+            r#"{"default": {"backoff": {"kind": "fibonacci", "initial": "1s", "coef": 2}}}"#,
+            "no `coef`",
+        ),
+        (r#"{"default": {"backoff": {"kind": "polynomial", "initial": "1s"}}}"#, "needs `power`"),
+        (
+            r#"{"default": {"backoff": {"kind": "schedule", "delays": ["1s"], "initial": "1s"}}}"#,
+            "no `initial`",
+        ),
+        (
+            r#"{"default": {"backoff": {"kind": "linear", "initial": "1s", "delays": ["1s"]}}}"#,
+            "no `delays`",
+        ),
+        (r#"{"default": {"retry_after": {"mod": "exact"}}}"#, "mod"),
+    ];
+    for (text, named) in table {
+        let error = serde_json::from_str::<Draft>(text).expect_err(text).to_string();
+        assert!(error.contains(named), "{text}: {error}");
+    }
 }
 
 #[test]
