@@ -102,7 +102,8 @@ pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         Some(_) | None => Path::new("."),
     };
-    fs::File::open(folder)?.sync_all()
+    // Other systems cannot open a folder, and make names durable without being asked.
+    if cfg!(unix) { fs::File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
 fn create(path: &Path) -> Result<(), Error> {
