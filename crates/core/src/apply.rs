@@ -157,8 +157,7 @@ fn keep_within_limits(tx: &mut Tx<'_>) {
     if !tx.run.is_open() {
         return;
     }
-    let buffered: usize =
-        tx.run.buffer.iter().map(|(_, event)| crate::size::of(Some(event))).sum();
+    let buffered: usize = tx.run.buffer.iter().map(|(_, event)| crate::size::of(Some(event))).sum();
     if tx.run.buffer.len() > tx.limits.buffered_events_max
         || buffered > tx.limits.buffered_bytes_max
     {

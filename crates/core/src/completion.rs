@@ -24,8 +24,8 @@ use crate::{
     },
     refused::{BadCommand, Refused},
     size,
-    state::{Sticky, WorkflowTask},
     span::from_wire,
+    state::{Sticky, WorkflowTask},
     tx::{Note, Tx},
 };
 
@@ -41,7 +41,7 @@ pub(crate) fn complete(tx: &mut Tx<'_>, input: CompleteWorkflowTask) -> Result<(
     let identity = input.identity.clone();
     match carry_out(tx, &task, input) {
         Ok(()) => Ok(()),
-        Err(bad) => refuse(tx, &task, bad, &identity),
+        Err(bad) => refuse(tx, &task, &bad, &identity),
     }
 }
 
@@ -104,7 +104,7 @@ impl Step<'_> {
                 activity_schedule::schedule(tx, wanted, completed, note)?;
             }
             Attributes::RequestCancelActivityTaskCommandAttributes(wanted) => {
-                return activity_schedule::request_cancel(tx, &wanted, completed, self.identity);
+                return activity_schedule::request_cancel(tx, wanted, completed, self.identity);
             }
             Attributes::StartTimerCommandAttributes(wanted) => {
                 timer::start(tx, wanted, completed, note)?;
@@ -133,12 +133,23 @@ impl Step<'_> {
             Attributes::ProtocolMessageCommandAttributes(wanted) => {
                 update::answer(tx, &take_message(messages, &wanted.message_id)?)?;
             }
-            closing => self.close(tx, closing)?,
+            Attributes::CompleteWorkflowExecutionCommandAttributes(_)
+            | Attributes::FailWorkflowExecutionCommandAttributes(_)
+            | Attributes::CancelWorkflowExecutionCommandAttributes(_)
+            | Attributes::ContinueAsNewWorkflowExecutionCommandAttributes(_) => {
+                self.close(tx, attributes)?;
+            }
+            Attributes::ScheduleNexusOperationCommandAttributes(_)
+            | Attributes::RequestCancelNexusOperationCommandAttributes(_) => {
+                let detail = "Nexus operations are not supported";
+                return Err(bad::command(FailedCause::FeatureDisabled, detail));
+            }
         }
         Ok(false)
     }
 
     /// The workflow wants to close, which it may only when it has seen everything.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the caller told the others apart")]
     fn close(&self, tx: &mut Tx<'_>, attributes: Attributes) -> Result<(), BadCommand> {
         if !tx.run.buffer.is_empty() {
             return Err(bad::command(FailedCause::UnhandledCommand, ""));
@@ -175,7 +186,7 @@ impl Step<'_> {
 fn refuse(
     tx: &mut Tx<'_>,
     task: &WorkflowTask,
-    bad: BadCommand,
+    bad: &BadCommand,
     identity: &str,
 ) -> Result<(), Refused> {
     tx.roll_back();
@@ -243,12 +254,7 @@ fn set_sticky(tx: &mut Tx<'_>, input: &CompleteWorkflowTask) {
     });
 }
 
-fn check_size(
-    tx: &Tx<'_>,
-    cause: FailedCause,
-    what: &str,
-    bytes: usize,
-) -> Result<(), BadCommand> {
+fn check_size(tx: &Tx<'_>, cause: FailedCause, what: &str, bytes: usize) -> Result<(), BadCommand> {
     bad::check_size(cause, what, bytes, tx.limits)
 }
 

@@ -67,7 +67,8 @@ impl Schedule {
             }
             Rule::Fields(cron) => {
                 let from = Instant::from_nanosecond(i128::from(last.max(now).nanos())).ok()?;
-                let next = cron.find_next_occurrence(&from.to_zoned(self.zone.clone()), false).ok()?;
+                let next =
+                    cron.find_next_occurrence(&from.to_zoned(self.zone.clone()), false).ok()?;
                 Some(Timestamp(i64::try_from(next.timestamp().as_nanosecond()).ok()?))
             }
         }

@@ -90,8 +90,7 @@ impl Activity {
             let beat = row.last_heartbeat_at.max(row.started_at);
             let close = after(row.started_at, limits.start_to_close)
                 .map(|at| (at, ActivityDeadline::StartToClose));
-            let beat =
-                after(beat, limits.heartbeat).map(|at| (at, ActivityDeadline::Heartbeat));
+            let beat = after(beat, limits.heartbeat).map(|at| (at, ActivityDeadline::Heartbeat));
             earlier(close, beat)
         } else if self.is_paused() {
             None

@@ -110,7 +110,7 @@ impl Run {
 fn pending(activity: &Activity) -> PendingActivityInfo {
     let row = &activity.row;
     let waits = !activity.is_started() && !row.queued && !activity.is_paused();
-    let next = waits.then_some(row.scheduled_at).unwrap_or_default();
+    let next = if waits { row.scheduled_at } else { 0 };
     let ended = kept(row.last_ended_at);
     let interval = kept(next).zip(ended).and_then(|(next, ended)| to_wire(next.since(ended)));
     let last_started_at = if activity.is_started() { row.started_at } else { row.last_started_at };

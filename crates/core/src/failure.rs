@@ -75,8 +75,7 @@ pub(crate) fn for_decision(failure: &Failure) -> retry::Failure<'_> {
             view.error_type = Some(&info.r#type);
             view.non_retryable = info.non_retryable;
             let delay = info.next_retry_delay.as_ref();
-            view.next_delay =
-                delay.and_then(|delay| checked(Some(delay)).ok()).map(Hint::After);
+            view.next_delay = delay.and_then(|delay| checked(Some(delay)).ok()).map(Hint::After);
         }
         Some(FailureInfo::TimeoutFailureInfo(info)) => {
             view.timeout = timeout_kind(info.timeout_type());

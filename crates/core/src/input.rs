@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use crate::{run::Identity, state::Started};
 use steadfast_proto::{
     activity, command, common, deployment, enums, failure, history, protocol, sdk, taskqueue,
     update,
 };
-use crate::{run::Identity, state::Started};
 
 /// Everything that can happen to a run. Closed on purpose: to add a cause, add a variant.
 #[derive(Clone, Debug)]

@@ -31,10 +31,14 @@ pub enum Refused {
     #[error("invalid activityID or activity already timed out or invoking workflow is completed")]
     ActivityNotFound,
     /// There is no pending activity with this id.
-    #[error("cannot find pending activity with ActivityID {0}, check workflow execution history for more details")]
+    #[error(
+        "cannot find pending activity with ActivityID {0}, check workflow execution history for more details"
+    )]
     UnknownActivityId(String),
     /// No pending activity is meant by the operator's words.
-    #[error("Can't find pending activity with such ID. Invalid activityID or activity already completed")]
+    #[error(
+        "Can't find pending activity with such ID. Invalid activityID or activity already completed"
+    )]
     NoActivitySelected,
     /// It is paused, by another request.
     #[error("activity is already paused")]
@@ -52,7 +56,9 @@ pub enum Refused {
         limit: usize,
     },
     /// The run has taken all the updates that it can.
-    #[error("limit on the total number of distinct updates in this workflow has been reached ({limit})")]
+    #[error(
+        "limit on the total number of distinct updates in this workflow has been reached ({limit})"
+    )]
     UpdateLimit {
         /// The limit.
         limit: usize,

@@ -44,7 +44,8 @@ pub struct Reset {
 }
 
 impl Run {
-    /// Starts over. `events` are all of the base run's, and those of the runs that followed it.
+    /// Starts over. `events` are all of the base run's, `later` those of the runs that followed it.
+    #[expect(clippy::needless_pass_by_value, reason = "a request is used up")]
     pub fn reset(
         events: Vec<HistoryEvent>,
         later: Vec<HistoryEvent>,
@@ -187,6 +188,7 @@ fn readmit(tx: &mut Tx<'_>, request: Option<steadfast_proto::update::Request>) {
 }
 
 /// The children of the kept part live on: what became of them holds for the new run too.
+#[expect(clippy::wildcard_enum_match_arm, reason = "all other events are not about children")]
 fn reapply_child(tx: &mut Tx<'_>, attributes: Attributes) {
     let initiated = match &attributes {
         Attributes::StartChildWorkflowExecutionFailedEventAttributes(it) => it.initiated_event_id,
@@ -200,9 +202,7 @@ fn reapply_child(tx: &mut Tx<'_>, attributes: Attributes) {
     };
     if tx.run.children.get(&initiated).is_some() {
         tx.append(attributes);
-        let is_settled = |effect: &Effect| {
-            matches!(effect, Effect::StartChild { initiated_event_id } if *initiated_event_id == initiated)
-        };
+        let is_settled = |effect: &Effect| matches!(effect, Effect::StartChild { initiated_event_id } if *initiated_event_id == initiated);
         tx.out.effects.retain(|effect| !is_settled(effect));
     }
 }

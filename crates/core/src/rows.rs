@@ -122,14 +122,14 @@ impl Stored {
     /// Brings the run back.
     pub fn into_run(self, events: &BTreeMap<i64, HistoryEvent>) -> Result<Run, MissingEvent> {
         let mut run = Run { identity: self.identity, state: self.state, ..Run::default() };
-        match attributes(events, 1)? {
-            Attributes::WorkflowExecutionStartedEventAttributes(started) => {
-                run.started = Arc::new(started.clone());
-            }
-            _ => return Err(MissingEvent(1)),
-        }
+        let Attributes::WorkflowExecutionStartedEventAttributes(started) = attributes(events, 1)?
+        else {
+            return Err(MissingEvent(1));
+        };
+        run.started = Arc::new(started.clone());
         for (id, row) in self.activities {
-            let activity = restore_activity(attributes(events, id)?, row).ok_or(MissingEvent(id))?;
+            let activity =
+                restore_activity(attributes(events, id)?, row).ok_or(MissingEvent(id))?;
             run.activities.insert(id, activity);
         }
         for (id, row) in self.children {
@@ -137,7 +137,8 @@ impl Stored {
             run.children.insert(id, child);
         }
         for (id, row) in self.externals {
-            let external = restore_external(attributes(events, id)?, row).ok_or(MissingEvent(id))?;
+            let external =
+                restore_external(attributes(events, id)?, row).ok_or(MissingEvent(id))?;
             run.externals.insert(id, external);
         }
         for (id, row) in self.updates {
@@ -200,33 +201,34 @@ fn attributes(events: &BTreeMap<i64, HistoryEvent>, id: i64) -> Result<&Attribut
 }
 
 fn restore_activity(attributes: &Attributes, row: ActivityRow) -> Option<Activity> {
-    match attributes {
-        Attributes::ActivityTaskScheduledEventAttributes(scheduled) => {
-            Some(Activity { scheduled: Arc::new(scheduled.clone()), row })
-        }
-        _ => None,
-    }
+    let Attributes::ActivityTaskScheduledEventAttributes(scheduled) = attributes else {
+        return None;
+    };
+    Some(Activity { scheduled: Arc::new(scheduled.clone()), row })
 }
 
 fn restore_child(attributes: &Attributes, row: ChildRow) -> Option<Child> {
-    match attributes {
-        Attributes::StartChildWorkflowExecutionInitiatedEventAttributes(initiated) => {
-            Some(Child { initiated: Arc::new(initiated.clone()), row })
-        }
-        _ => None,
-    }
+    let Attributes::StartChildWorkflowExecutionInitiatedEventAttributes(initiated) = attributes
+    else {
+        return None;
+    };
+    Some(Child { initiated: Arc::new(initiated.clone()), row })
 }
 
 fn restore_external(attributes: &Attributes, row: ExternalRow) -> Option<External> {
-    let initiated = match attributes {
-        Attributes::SignalExternalWorkflowExecutionInitiatedEventAttributes(initiated) => {
+    let initiated =
+        if let Attributes::SignalExternalWorkflowExecutionInitiatedEventAttributes(initiated) =
+            attributes
+        {
             ExternalInitiated::Signal(Arc::new(initiated.clone()))
-        }
-        Attributes::RequestCancelExternalWorkflowExecutionInitiatedEventAttributes(initiated) => {
+        } else if let Attributes::RequestCancelExternalWorkflowExecutionInitiatedEventAttributes(
+            initiated,
+        ) = attributes
+        {
             ExternalInitiated::Cancel(Arc::new(initiated.clone()))
-        }
-        _ => return None,
-    };
+        } else {
+            return None;
+        };
     Some(External { initiated, row })
 }
 
@@ -235,15 +237,13 @@ fn restore_update(
     row: UpdateRow,
 ) -> Result<Update, MissingEvent> {
     let waits = row.admitted_event_id != 0 && row.accepted_event_id == 0;
-    let request = if waits {
-        match attributes(events, row.admitted_event_id)? {
-            Attributes::WorkflowExecutionUpdateAdmittedEventAttributes(admitted) => {
-                admitted.request.clone()
-            }
-            _ => return Err(MissingEvent(row.admitted_event_id)),
-        }
-    } else {
-        None
+    if !waits {
+        return Ok(Update { row, ..Update::default() });
+    }
+    let Attributes::WorkflowExecutionUpdateAdmittedEventAttributes(admitted) =
+        attributes(events, row.admitted_event_id)?
+    else {
+        return Err(MissingEvent(row.admitted_event_id));
     };
-    Ok(Update { request, row, ..Update::default() })
+    Ok(Update { request: admitted.request.clone(), row, ..Update::default() })
 }

@@ -16,7 +16,9 @@ pub struct NotASpan {
 }
 
 /// A span from the wire; absent is zero, and over a hundred years is a hundred years.
-pub fn checked(wire: Option<&steadfast_proto::prost_types::Duration>) -> Result<Duration, NotASpan> {
+pub fn checked(
+    wire: Option<&steadfast_proto::prost_types::Duration>,
+) -> Result<Duration, NotASpan> {
     let Some(wire) = wire else { return Ok(Duration::ZERO) };
     let fault = || NotASpan { seconds: wire.seconds, nanos: wire.nanos };
     let seconds = u64::try_from(wire.seconds).map_err(|_| fault())?;
@@ -33,6 +35,7 @@ pub fn from_wire(wire: Option<&steadfast_proto::prost_types::Duration>) -> Durat
 }
 
 /// A span for the wire, present also when it is zero: SDKs tell the two apart.
+#[expect(clippy::unnecessary_wraps, reason = "message fields are optional")]
 pub fn to_wire(span: Duration) -> Option<steadfast_proto::prost_types::Duration> {
     let span = span.min(SPAN_MAX);
     Some(steadfast_proto::prost_types::Duration {
@@ -53,16 +56,12 @@ pub fn instant_to_wire(at: Timestamp) -> steadfast_proto::prost_types::Timestamp
 /// An instant from the wire.
 pub fn instant_from_wire(wire: &steadfast_proto::prost_types::Timestamp) -> Timestamp {
     let nanos = i128::from(wire.seconds) * 1_000_000_000 + i128::from(wire.nanos);
-    Timestamp(i64::try_from(nanos).unwrap_or(if nanos < 0 {
-        i64::MIN
-    } else {
-        i64::MAX
-    }))
+    Timestamp(i64::try_from(nanos).unwrap_or(if nanos < 0 { i64::MIN } else { i64::MAX }))
 }
 
 /// An instant as it is kept in a row, where 0 stands for none.
 pub(crate) fn kept(nanos: i64) -> Option<Timestamp> {
-    (nanos != 0).then(|| Timestamp(nanos))
+    (nanos != 0).then_some(Timestamp(nanos))
 }
 
 #[cfg(test)]

@@ -269,6 +269,7 @@ pub struct Child {
 }
 
 /// How far a pending child is.
+#[expect(clippy::struct_field_names, reason = "each says which id")]
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct ChildRow {
     /// Its first run; empty until it was started.
@@ -322,6 +323,7 @@ pub struct Update {
 }
 
 /// What is stored of an update: where it stands in the history.
+#[expect(clippy::struct_field_names, reason = "each says which id")]
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct UpdateRow {
     /// The event that admitted it, if it came with a reset.
@@ -351,6 +353,7 @@ pub struct Message {
 }
 
 /// The run that a message is for.
+#[expect(clippy::struct_field_names, reason = "each says which id")]
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Target {
     /// The namespace's id.

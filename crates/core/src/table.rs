@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 /// Something kept in a [`Table`], perhaps with a name that is unique among the pending ones.
 pub trait Row: Clone {
     /// The name that the workflow gave it; empty if it has none.
+    #[expect(clippy::unnecessary_literal_bound, reason = "rows with a name lend their own")]
     fn name(&self) -> &str {
         ""
     }

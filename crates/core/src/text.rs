@@ -47,6 +47,7 @@ fn camel(name: &str) -> String {
 }
 
 #[expect(clippy::too_many_lines, reason = "one arm an event")]
+#[expect(clippy::wildcard_enum_match_arm, reason = "the name of the others says it all")]
 fn detail(line: &mut String, attributes: &Attributes) {
     match attributes {
         Attributes::WorkflowExecutionStartedEventAttributes(it) => {

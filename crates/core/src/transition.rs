@@ -25,6 +25,7 @@ pub struct Transition {
 }
 
 /// What to do once a transition is durable.
+#[expect(clippy::large_enum_variant, reason = "made once and moved once")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     /// A workflow task waits for a worker.
@@ -65,6 +66,7 @@ pub enum Effect {
 }
 
 /// How far an update got.
+#[expect(clippy::large_enum_variant, reason = "made once and moved once")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum UpdateProgress {
     /// The workflow has taken it on.
@@ -87,6 +89,7 @@ pub enum Aborted {
 }
 
 /// An attempt of an activity that ended, for the log of attempts.
+#[expect(clippy::struct_field_names, reason = "an attempt has a number")]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attempt {
     /// The activity's scheduled event.

@@ -21,7 +21,7 @@ use crate::{
     refused::Refused,
     run::Run,
     span::instant_to_wire,
-    state::State,
+    state::{Activity, State},
     transition::{Effect, Transition},
 };
 
@@ -79,7 +79,7 @@ impl<'a> Tx<'a> {
         note: Note,
     ) -> i64 {
         let event = new_event(at, attributes.into(), note);
-        self.place(event, Fold::Now)
+        self.place(event, &Fold::Now)
     }
 
     /// Records what happened outside: at once, or when the workflow task ends.
@@ -96,7 +96,7 @@ impl<'a> Tx<'a> {
     ) {
         let event = new_event(at, attributes.into(), note);
         if !self.run.task_is_started() {
-            self.place(event, Fold::Now);
+            self.place(event, &Fold::Now);
             return;
         }
         fold::event(self.run, &event);
@@ -149,7 +149,7 @@ impl<'a> Tx<'a> {
         if let Some(started) = self.started_of(&event) {
             set_started(&mut event, started);
         }
-        self.place(event, Fold::Earlier);
+        self.place(event, &Fold::Earlier);
     }
 
     /// The started event that was buffered beside this close.
@@ -165,7 +165,7 @@ impl<'a> Tx<'a> {
         })
     }
 
-    fn place(&mut self, mut event: HistoryEvent, fold: Fold) -> i64 {
+    fn place(&mut self, mut event: HistoryEvent, fold: &Fold) -> i64 {
         let id = self.run.state.next_event_id;
         event.event_id = id;
         event.task_id = id;
@@ -205,7 +205,7 @@ pub(crate) fn settle(run: &mut Run) {
     }
     for id in run.activities.changed() {
         let activity = run.activities.get(id);
-        let at = activity.and_then(|activity| activity.deadline()).map(|(at, _)| at);
+        let at = activity.and_then(Activity::deadline).map(|(at, _)| at);
         run.deadlines.set(Deadline::Activity(*id), at);
         run.ready.set_activity(*id, activity);
     }
@@ -253,6 +253,7 @@ fn is_close(event: &HistoryEvent) -> bool {
 }
 
 /// The scheduled event of the activity that `event` is the end of.
+#[expect(clippy::wildcard_enum_match_arm, reason = "all other events are no ends")]
 pub(crate) fn activity_of_close(event: &HistoryEvent) -> Option<i64> {
     match event.attributes.as_ref()? {
         Attributes::ActivityTaskCompletedEventAttributes(end) => Some(end.scheduled_event_id),

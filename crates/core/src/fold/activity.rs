@@ -26,11 +26,7 @@ pub(super) fn scheduled(
     run.activities.insert(id, Activity { scheduled: Arc::new(event.clone()), row });
 }
 
-pub(super) fn started(
-    run: &mut Run,
-    id: i64,
-    event: &history::ActivityTaskStartedEventAttributes,
-) {
+pub(super) fn started(run: &mut Run, id: i64, event: &history::ActivityTaskStartedEventAttributes) {
     if let Some(activity) = run.activities.get_mut(&event.scheduled_event_id) {
         activity.row.started_event_id = id;
     }

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use steadfast_proto::{
-    enums::WorkflowExecutionStatus as Status, history::history_event::Attributes, sdk,
-};
+use steadfast_proto::{enums::WorkflowExecutionStatus as Status, sdk};
 use steadfast_retry::Timestamp;
 
 use crate::{
@@ -48,15 +46,7 @@ pub(super) fn signaled(run: &mut Run, request_id: &str) {
 }
 
 /// A closed run waits for nothing; what it must still tell others is in its messages.
-pub(super) fn closed(run: &mut Run, how: &Attributes, at: i64) {
-    let status = match how {
-        Attributes::WorkflowExecutionCompletedEventAttributes(_) => Status::Completed,
-        Attributes::WorkflowExecutionFailedEventAttributes(_) => Status::Failed,
-        Attributes::WorkflowExecutionTimedOutEventAttributes(_) => Status::TimedOut,
-        Attributes::WorkflowExecutionCanceledEventAttributes(_) => Status::Canceled,
-        Attributes::WorkflowExecutionTerminatedEventAttributes(_) => Status::Terminated,
-        _ => Status::ContinuedAsNew,
-    };
+pub(super) fn closed(run: &mut Run, status: Status, at: i64) {
     let state = &mut run.state;
     state.set_status(status);
     state.closed_at = at;

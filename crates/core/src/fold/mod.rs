@@ -14,11 +14,15 @@ mod task;
 mod timer;
 mod update;
 
-use steadfast_proto::history::{HistoryEvent, history_event::Attributes};
+use steadfast_proto::{
+    enums::WorkflowExecutionStatus as Status,
+    history::{HistoryEvent, history_event::Attributes},
+};
 
 use crate::run::Run;
 
 /// Takes `event` into the state.
+#[expect(clippy::too_many_lines, reason = "one arm an event")]
 pub(crate) fn event(run: &mut Run, event: &HistoryEvent) {
     let id = event.event_id;
     let at = event.event_time.as_ref().map_or(0, |time| crate::span::instant_from_wire(time).0);
@@ -33,15 +37,27 @@ pub(crate) fn event(run: &mut Run, event: &HistoryEvent) {
         Attributes::WorkflowExecutionCancelRequestedEventAttributes(_) => {
             run.state.cancel_requested = true;
         }
-        Attributes::WorkflowExecutionCompletedEventAttributes(_)
-        | Attributes::WorkflowExecutionFailedEventAttributes(_)
-        | Attributes::WorkflowExecutionTimedOutEventAttributes(_)
-        | Attributes::WorkflowExecutionCanceledEventAttributes(_)
-        | Attributes::WorkflowExecutionTerminatedEventAttributes(_)
-        | Attributes::WorkflowExecutionContinuedAsNewEventAttributes(_) => {
-            lifecycle::closed(run, attributes, at);
+        Attributes::WorkflowExecutionCompletedEventAttributes(_) => {
+            lifecycle::closed(run, Status::Completed, at);
         }
-        Attributes::WorkflowTaskScheduledEventAttributes(task) => task::scheduled(run, id, task, at),
+        Attributes::WorkflowExecutionFailedEventAttributes(_) => {
+            lifecycle::closed(run, Status::Failed, at);
+        }
+        Attributes::WorkflowExecutionTimedOutEventAttributes(_) => {
+            lifecycle::closed(run, Status::TimedOut, at);
+        }
+        Attributes::WorkflowExecutionCanceledEventAttributes(_) => {
+            lifecycle::closed(run, Status::Canceled, at);
+        }
+        Attributes::WorkflowExecutionTerminatedEventAttributes(_) => {
+            lifecycle::closed(run, Status::Terminated, at);
+        }
+        Attributes::WorkflowExecutionContinuedAsNewEventAttributes(_) => {
+            lifecycle::closed(run, Status::ContinuedAsNew, at);
+        }
+        Attributes::WorkflowTaskScheduledEventAttributes(task) => {
+            task::scheduled(run, id, task, at);
+        }
         Attributes::WorkflowTaskStartedEventAttributes(task) => task::started(run, id, task, at),
         Attributes::WorkflowTaskCompletedEventAttributes(task) => task::completed(run, task),
         Attributes::WorkflowTaskFailedEventAttributes(_)

@@ -10,10 +10,8 @@ pub(super) fn scheduled(
     event: &history::WorkflowTaskScheduledEventAttributes,
     at: i64,
 ) {
-    let sticky = event
-        .task_queue
-        .as_ref()
-        .is_some_and(|queue| queue.kind() == enums::TaskQueueKind::Sticky);
+    let sticky =
+        event.task_queue.as_ref().is_some_and(|queue| queue.kind() == enums::TaskQueueKind::Sticky);
     let timeout = from_wire(event.start_to_close_timeout.as_ref());
     run.state.backoff_until = 0;
     run.state.task = Some(WorkflowTask {

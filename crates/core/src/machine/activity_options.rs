@@ -95,11 +95,8 @@ pub(crate) fn update(tx: &mut Tx<'_>, input: &UpdateActivityOptions) -> Result<(
     let run_timeout = tx.run.run_timeout();
     for id in selected {
         let Some(activity) = tx.run.activities.get_mut(&id) else { continue };
-        activity.row.options = if input.restore_original {
-            None
-        } else {
-            Some(merged(activity, input, run_timeout)?)
-        };
+        activity.row.options =
+            if input.restore_original { None } else { Some(merged(activity, input, run_timeout)?) };
         activity.row.stamp += 1;
         if !activity.is_started() && !activity.is_paused() && activity.row.queued {
             activity_retry::enqueue(tx, id);

@@ -62,11 +62,16 @@ pub(crate) fn due(tx: &mut Tx<'_>, id: i64) {
     }
     match what {
         ActivityDeadline::Retry => enqueue(tx, id),
-        ActivityDeadline::StartToClose => attempt_timed_out(tx, id, enums::TimeoutType::StartToClose),
+        ActivityDeadline::StartToClose => {
+            attempt_timed_out(tx, id, enums::TimeoutType::StartToClose);
+        }
         ActivityDeadline::Heartbeat => attempt_timed_out(tx, id, enums::TimeoutType::Heartbeat),
         ActivityDeadline::ScheduleToStart => {
-            let failure =
-                timeout(activity, enums::TimeoutType::ScheduleToStart, "activity ScheduleToStart timeout");
+            let failure = timeout(
+                activity,
+                enums::TimeoutType::ScheduleToStart,
+                "activity ScheduleToStart timeout",
+            );
             write_timed_out(tx, id, failure, enums::RetryState::Timeout.into());
         }
         ActivityDeadline::ScheduleToClose => {
@@ -88,9 +93,10 @@ pub(crate) fn enqueue(tx: &mut Tx<'_>, id: i64) {
 
 fn attempt_timed_out(tx: &mut Tx<'_>, id: i64, kind: enums::TimeoutType) {
     let Some(activity) = tx.run.activities.get(&id) else { return };
-    let message = match kind {
-        enums::TimeoutType::Heartbeat => "activity Heartbeat timeout",
-        _ => "activity StartToClose timeout",
+    let message = if kind == enums::TimeoutType::Heartbeat {
+        "activity Heartbeat timeout"
+    } else {
+        "activity StartToClose timeout"
     };
     let details = activity.row.heartbeat_details.clone();
     let failure = of_timeout(kind, message, details);

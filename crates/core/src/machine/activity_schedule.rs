@@ -17,7 +17,7 @@ use crate::{
     run::Run,
     size,
     span::to_wire,
-    state::Timeouts,
+    state::{Activity, Timeouts},
     transition::Effect,
     tx::{Note, Tx, activity_of_close},
 };
@@ -67,7 +67,7 @@ pub(crate) fn schedule(
 /// the workflow has to hear of it.
 pub(crate) fn request_cancel(
     tx: &mut Tx<'_>,
-    wanted: &command::RequestCancelActivityTaskCommandAttributes,
+    wanted: command::RequestCancelActivityTaskCommandAttributes,
     completed: i64,
     identity: &str,
 ) -> Result<bool, BadCommand> {
@@ -78,7 +78,7 @@ pub(crate) fn request_cancel(
         let detail = format!("no pending activity with scheduled event id {id}");
         return Err(bad::command(cause, detail));
     }
-    if pending.is_some_and(|activity| activity.is_cancel_requested()) {
+    if pending.is_some_and(Activity::is_cancel_requested) {
         let detail = format!("cancellation of the activity scheduled by {id} was requested before");
         return Err(bad::command(cause, detail));
     }
@@ -144,7 +144,12 @@ fn check(
         let detail = format!("task queue name cannot start with reserved prefix {RESERVED}");
         return Err(bad::command(CAUSE, detail));
     }
-    bad::check_size(CAUSE, "ScheduleActivityTaskCommandAttributes.Input", size::payloads(wanted.input.as_ref()), limits)?;
+    bad::check_size(
+        CAUSE,
+        "ScheduleActivityTaskCommandAttributes.Input",
+        size::payloads(wanted.input.as_ref()),
+        limits,
+    )?;
     let cause = FailedCause::PendingActivitiesLimitExceeded;
     bad::check_pending(cause, "activities", run.activities.len(), limits)?;
     if run.activities.named(id).is_some() {

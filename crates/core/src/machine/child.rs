@@ -43,9 +43,9 @@ pub(crate) fn initiate(
     check(tx, &wanted)?;
     let retry_policy = match &wanted.retry_policy {
         None => None,
-        Some(given) => Some(
-            policy::checked(given).map_err(|fault| bad::command(CAUSE, fault.to_string()))?,
-        ),
+        Some(given) => {
+            Some(policy::checked(given).map_err(|fault| bad::command(CAUSE, fault.to_string()))?)
+        }
     };
     let event = initiated(tx, wanted, retry_policy, completed);
     let initiated_event_id = tx.append_noted(event, note);
@@ -65,6 +65,7 @@ pub(crate) fn started(tx: &mut Tx<'_>, input: &ChildStarted) -> Result<(), Refus
 }
 
 /// It could not be started.
+#[expect(deprecated, reason = "`control` is echoed for older workers")]
 pub(crate) fn start_failed(tx: &mut Tx<'_>, input: &ChildStartFailed) -> Result<(), Refused> {
     let id = input.initiated_event_id;
     let child = tx.run.children.get(&id).ok_or(Refused::WrongRun)?;
@@ -118,6 +119,7 @@ fn write_started(tx: &mut Tx<'_>, id: i64, run_id: &str) {
     });
 }
 
+#[expect(deprecated, reason = "older workers still name the namespace")]
 fn check(
     tx: &Tx<'_>,
     wanted: &command::StartChildWorkflowExecutionCommandAttributes,
@@ -148,6 +150,7 @@ fn check(
     bad::check_pending(cause, "child workflows", tx.run.children.len(), limits)
 }
 
+#[expect(deprecated, reason = "`control` is kept as the command has it")]
 fn initiated(
     tx: &Tx<'_>,
     wanted: command::StartChildWorkflowExecutionCommandAttributes,
@@ -156,7 +159,9 @@ fn initiated(
 ) -> history::StartChildWorkflowExecutionInitiatedEventAttributes {
     let close_policy = match wanted.parent_close_policy() {
         ParentClosePolicy::Unspecified => ParentClosePolicy::Terminate,
-        given => given,
+        given @ (ParentClosePolicy::Terminate
+        | ParentClosePolicy::Abandon
+        | ParentClosePolicy::RequestCancel) => given,
     };
     let name = wanted.task_queue.map(|queue| queue.name).filter(|name| !name.is_empty());
     let task_queue = taskqueue::TaskQueue {
@@ -192,10 +197,7 @@ fn initiated(
 }
 
 /// The shorter of two limits, of which zero is none.
-pub(crate) fn shorter(
-    one: std::time::Duration,
-    other: std::time::Duration,
-) -> std::time::Duration {
+pub(crate) fn shorter(one: std::time::Duration, other: std::time::Duration) -> std::time::Duration {
     if one.is_zero() {
         other
     } else if other.is_zero() {
@@ -206,6 +208,7 @@ pub(crate) fn shorter(
 }
 
 /// The parent's event for the child's last one; `None` if that was not an end.
+#[expect(clippy::wildcard_enum_match_arm, reason = "all other events are no ends")]
 fn end(
     child: &Child,
     initiated_event_id: i64,

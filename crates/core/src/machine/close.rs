@@ -101,7 +101,9 @@ pub(crate) fn close_noted(tx: &mut Tx<'_>, event: impl Into<Attributes>, note: N
     abort_updates(tx);
     if !tx.run.state.ended_by_reset {
         tell_parent(tx);
-        children.iter().for_each(|child| tell_child(tx, child));
+        for child in &children {
+            tell_child(tx, child);
+        }
     }
     tx.out.visible = true;
     tx.effect(Effect::Closed);

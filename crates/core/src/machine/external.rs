@@ -33,6 +33,7 @@ use crate::{
 };
 
 /// The workflow wants to signal another run.
+#[expect(deprecated, reason = "older workers still send `namespace` and `control`")]
 pub(crate) fn signal(
     tx: &mut Tx<'_>,
     wanted: command::SignalExternalWorkflowExecutionCommandAttributes,
@@ -70,6 +71,7 @@ pub(crate) fn signal(
 }
 
 /// The workflow wants another run cancelled.
+#[expect(deprecated, reason = "older workers still send `namespace` and `control`")]
 pub(crate) fn cancel(
     tx: &mut Tx<'_>,
     wanted: command::RequestCancelExternalWorkflowExecutionCommandAttributes,
@@ -83,10 +85,8 @@ pub(crate) fn cancel(
     };
     check_target(tx, cause, &wanted.namespace, &execution)?;
     if starts_in_this_task(tx, &wanted.workflow_id, completed) {
-        let detail = format!(
-            "start and cancel of child {:?} in the same workflow task",
-            wanted.workflow_id
-        );
+        let detail =
+            format!("start and cancel of child {:?} in the same workflow task", wanted.workflow_id);
         return Err(bad::command(cause, detail));
     }
     check_pending(tx, FailedCause::PendingRequestCancelLimitExceeded, "requests to cancel")?;
@@ -149,6 +149,7 @@ fn starts_in_this_task(tx: &Tx<'_>, workflow_id: &str, completed: i64) -> bool {
     })
 }
 
+#[expect(deprecated, reason = "`control` is echoed for older workers")]
 fn signal_answer(
     asked: &Arc<SignalInitiated>,
     initiated_event_id: i64,
@@ -185,6 +186,7 @@ fn signal_answer(
     .into()
 }
 
+#[expect(deprecated, reason = "`control` is echoed for older workers")]
 fn cancel_answer(
     asked: &Arc<CancelInitiated>,
     initiated_event_id: i64,

@@ -1,8 +1,6 @@
 //! Markers, memo and search attributes: what the workflow notes about itself.
 
-use steadfast_proto::{
-    command, enums::WorkflowTaskFailedCause as FailedCause, history,
-};
+use steadfast_proto::{command, enums::WorkflowTaskFailedCause as FailedCause, history};
 
 use crate::{
     bad,

@@ -59,7 +59,9 @@ pub(crate) fn by_retry(tx: &mut Tx<'_>, failure: &Failure) -> Verdict {
             next.completion_callbacks.clone_from(&started.completion_callbacks);
             Verdict::Again { run_id: begin(tx, next), delay }
         }
-        ended => Verdict::Ends(ended.retry_state()),
+        ended @ (Decision::Park { .. } | Decision::Exhausted { .. } | Decision::Fail { .. }) => {
+            Verdict::Ends(ended.retry_state())
+        }
     }
 }
 
@@ -101,7 +103,8 @@ pub(crate) fn by_workflow(
     next.workflow_type = next.workflow_type.or_else(|| started.workflow_type.clone());
     let queue = wanted.task_queue.clone().filter(|queue| !queue.name.is_empty());
     next.task_queue = queue.or_else(|| started.task_queue.clone());
-    let or = |wanted: Option<_>, old| if from_wire(wanted.as_ref()).is_zero() { old } else { wanted };
+    let or =
+        |wanted: Option<_>, old| if from_wire(wanted.as_ref()).is_zero() { old } else { wanted };
     next.workflow_run_timeout = or(wanted.workflow_run_timeout, started.workflow_run_timeout);
     next.workflow_task_timeout = or(wanted.workflow_task_timeout, started.workflow_task_timeout);
     next.input.clone_from(&wanted.input);

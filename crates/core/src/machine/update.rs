@@ -129,7 +129,7 @@ pub(crate) fn answer(tx: &mut Tx<'_>, message: &Message) -> Result<(), BadComman
         Some("Acceptance") => accept(tx, id, decode(&body)?),
         Some("Response") => complete(tx, id, decode(&body)?),
         Some("Rejection") => reject(tx, id, decode::<Rejection>(&body)?.failure),
-        _ => return Err(bad::command(CAUSE, format!("unknown message {:?}", body.type_url))),
+        _ => Err(bad::command(CAUSE, format!("unknown message {:?}", body.type_url))),
     }
 }
 
@@ -181,10 +181,9 @@ fn complete(tx: &mut Tx<'_>, id: &str, response: Response) -> Result<(), BadComm
     let accepted_event_id = update.row.accepted_event_id;
     let outcome = response.outcome.unwrap_or_default();
     tx.append(history::WorkflowExecutionUpdateCompletedEventAttributes {
-        meta: response.meta.map(|meta| steadfast_proto::update::Meta {
-            update_id: id.to_owned(),
-            ..meta
-        }),
+        meta: response
+            .meta
+            .map(|meta| steadfast_proto::update::Meta { update_id: id.to_owned(), ..meta }),
         accepted_event_id,
         outcome: Some(outcome.clone()),
     });
