@@ -49,17 +49,17 @@ pub struct RunWrite {
     pub run: RunNumber,
     /// The shard that owns it.
     pub shard: ShardNumber,
-    /// Set when this write creates the run.
+    /// Set when this write creates the run, which takes a state too.
     pub create: Option<RunIdentity>,
     /// The new state, if it changed.
     pub state: Option<StateRow>,
     /// Pending things written or deleted, at most one entry a key.
     pub items: Vec<ItemWrite>,
-    /// Events to append, oldest first.
+    /// Events to append, oldest first. They follow those that are there.
     pub events: Vec<EventBatch>,
     /// The row that lists and counts are made from, if it changed.
     pub visibility: Option<VisibilityRow>,
-    /// Attempts that ended.
+    /// Attempts that ended. One with a number that is there already replaces it.
     pub attempts: Vec<AttemptRow>,
     /// The run goes away, with everything that belongs to it. Nothing else is written then.
     pub delete: bool,
@@ -177,7 +177,7 @@ pub struct RunRows {
 /// The row that lists and counts are made from.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VisibilityRow {
-    /// The run's names.
+    /// The run's names, as it was created with.
     pub identity: RunIdentity,
     /// The workflow's type.
     pub workflow_type: String,
@@ -205,7 +205,8 @@ pub struct VisibilityRow {
     pub memo: Vec<u8>,
     /// The public `SearchAttributes` message, encoded, as it is given back.
     pub search_attributes: Vec<u8>,
-    /// The same attributes as values to search by. A list has several entries with one name.
+    /// The same attributes as values to search by. A list has several entries with one name. They
+    /// are given back in the order of their names; a number that is not one (NaN) is left out.
     pub search_values: Vec<(String, Value)>,
 }
 

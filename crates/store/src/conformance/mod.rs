@@ -143,6 +143,7 @@ macro_rules! conformance_tests {
                     items_are_replaced_and_deleted,
                     an_item_can_be_written_without_a_state,
                     bytes_come_back_as_they_were,
+                    a_run_is_loaded_as_of_one_moment,
                 ]
                 search: [
                     names_and_types_are_compared,

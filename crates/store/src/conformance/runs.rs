@@ -1,5 +1,10 @@
 //! Runs: what was written is what is loaded.
 
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+};
+
 use steadfast_retry::Timestamp;
 
 use super::fixture::{Backend, Owner, create, identity, state, wait, write};
@@ -141,6 +146,33 @@ pub fn bytes_come_back_as_they_were(backend: &dyn Backend) {
     let found = wait(owner.store.load(Lookup::Run(hard.clone()))).expect("a read").expect("a run");
     assert!(found.state.data == data, "the state differs");
     assert_eq!(found.identity, hard);
+}
+
+/// State and items belong together, also while commits go on.
+pub fn a_run_is_loaded_as_of_one_moment(backend: &dyn Backend) {
+    let mut owner = Owner::of(backend);
+    let step = |number: u32| {
+        let text = number.to_string();
+        let items = ["a", "b"].map(|key| put(ItemKind::Timer, key.as_bytes(), &text)).into();
+        RunWrite { state: Some(state(&text)), items, ..write(1) }
+    };
+    owner.commit(vec![RunWrite { create: Some(identity(1)), ..step(0) }]);
+    let reader = backend.open();
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::SeqCst) {
+                let found = wait(reader.load(current(1))).expect("a read").expect("a run");
+                for item in found.items {
+                    assert_eq!(item.data, found.state.data, "an item of another moment");
+                }
+            }
+        });
+        for number in 1..200 {
+            owner.commit(vec![step(number)]);
+        }
+        done.store(true, Ordering::SeqCst);
+    });
 }
 
 fn current(run: i64) -> Lookup {

@@ -21,7 +21,7 @@ use crate::{
 pub(super) fn commit(db: &mut Connection, batch: &Batch) -> Result<(), Fault> {
     // Whatever fails from here on, also the COMMIT itself: the transaction is rolled back when it
     // is dropped.
-    let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let tx = begin(db)?;
     fence(&tx, batch)?;
     let (last, last_run) = progress(&tx)?;
     if batch.sequence != last + 1 {
@@ -36,6 +36,15 @@ pub(super) fn commit(db: &mut Connection, batch: &Batch) -> Result<(), Fault> {
     tx.prepare_cached("UPDATE commits SET sequence = ?1, last_run = ?2")?
         .execute((number::signed("sequence", batch.sequence)?, last_run))?;
     Ok(tx.commit()?)
+}
+
+/// Begins to write. Waits for another process that is writing, as long as the options say.
+pub(super) fn begin(db: &mut Connection) -> Result<Transaction<'_>, Fault> {
+    if !db.is_autocommit() {
+        // Even rolling back failed the last time; until it succeeds nothing can begin.
+        db.execute_batch("ROLLBACK")?;
+    }
+    Ok(db.transaction_with_behavior(TransactionBehavior::Immediate)?)
 }
 
 fn apply(tx: &Transaction<'_>, write: &RunWrite) -> Result<(), Fault> {

@@ -199,7 +199,8 @@ fn few_values(db: &Connection, name: &str, kind: &str, wanted: &Value) -> Result
 fn few(db: &Connection, select: &str, mut given: Vec<Sql>) -> Result<bool, Fault> {
     given.push(Sql::Integer(Begin::FEW));
     let sql = format!("SELECT count(*) FROM ({select} LIMIT ?)");
-    let count: i64 = db.prepare(&sql)?.query_row(params_from_iter(given), |row| row.get(0))?;
+    let count: i64 =
+        db.prepare_cached(&sql)?.query_row(params_from_iter(given), |row| row.get(0))?;
     Ok(count < Begin::FEW)
 }
 

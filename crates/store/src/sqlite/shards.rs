@@ -1,8 +1,8 @@
 //! Who owns the shards.
 
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::{Connection, Transaction};
 
-use super::{fault::Fault, number};
+use super::{commit::begin, fault::Fault, number};
 use crate::{
     check,
     error::Error,
@@ -10,7 +10,7 @@ use crate::{
 };
 
 pub(super) fn acquire(db: &mut Connection, shards: u32, owner: &str) -> Result<Lease, Fault> {
-    let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let tx = begin(db)?;
     let (found, newest) = tx
         .prepare_cached("SELECT count(*), ifnull(max(epoch), 0) FROM shards")?
         .query_row((), |row| Ok((row.get::<_, u32>(0)?, row.get::<_, i64>(1)?)))?;

@@ -83,7 +83,7 @@ pub(super) fn count(
     let tx = db.transaction()?;
     let query = query::count(&tx, namespace, filter, by)?;
     let family = by.map(Family::of_field);
-    let mut select = tx.prepare(&query.sql)?;
+    let mut select = tx.prepare_cached(&query.sql)?;
     let mut rows = select.query(params_from_iter(&query.given))?;
     let mut groups = Vec::new();
     while let Some(row) = rows.next()? {
@@ -130,7 +130,7 @@ fn values(tx: &Transaction<'_>, run: RunNumber) -> Result<Vec<(String, Value)>, 
 }
 
 fn listed(tx: &Transaction<'_>, query: &Query) -> Result<Vec<(RunNumber, VisibilityRow)>, Fault> {
-    let mut select = tx.prepare(&query.sql)?;
+    let mut select = tx.prepare_cached(&query.sql)?;
     let rows = select.query_map(params_from_iter(&query.given), visibility)?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
