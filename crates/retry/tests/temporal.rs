@@ -277,7 +277,13 @@ fn one_attempt_needs_no_checks() {
 fn the_order_of_the_decision_is_temporals() {
     let policy = RetryPolicy {
         maximum_attempts: 2,
-        non_retryable_error_types: vec!["Bad".to_owned(), "TemporalTimeout:Heartbeat".to_owned()],
+        non_retryable_error_types: [
+            "Bad",
+            "TemporalTimeout:Heartbeat",
+            "TemporalTimeout:ScheduleToStart",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
         ..RetryPolicy::default()
     }
     .for_activity();

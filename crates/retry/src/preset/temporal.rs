@@ -222,9 +222,11 @@ pub fn interval(policy: &RetryPolicy, attempt: u32) -> Duration {
     number::scale(policy.initial_interval, factor).min(policy.maximum_interval)
 }
 
-/// An entry names an application error; with the prefix it names a timeout as well.
+/// An entry names an application error; with the prefix it names a timeout as well. The timeouts
+/// that span the attempts are never retried anyway, and are not for want of a policy's word.
 fn fail_rules(entry: &str) -> impl Iterator<Item = Rule> + use<> {
-    let timeout = entry.strip_prefix(TIMEOUT).and_then(timeout_kind).map(Matcher::of_timeout);
+    let kind = entry.strip_prefix(TIMEOUT).and_then(timeout_kind);
+    let timeout = kind.filter(|kind| kind.is_of_one_attempt()).map(Matcher::of_timeout);
     let matchers = timeout.into_iter().chain([Matcher::exactly(entry)]);
     matchers.map(|when| Rule::ending(when, Action::Fail))
 }
