@@ -11,6 +11,12 @@ use tempfile::TempDir;
 /// Memory, shared by everyone who opens it.
 struct Shared(Memory);
 
+impl Shared {
+    fn new() -> Self {
+        Self(Memory::new())
+    }
+}
+
 impl Backend for Shared {
     fn open(&self) -> Box<dyn Store> {
         Box::new(self.0.clone())
@@ -34,5 +40,5 @@ impl Backend for Folder {
     }
 }
 
-conformance_tests!(memory, Shared(Memory::new()));
-conformance_tests!(sqlite, Folder::new());
+conformance_tests!(memory, crate::Shared::new());
+conformance_tests!(sqlite, crate::Folder::new());

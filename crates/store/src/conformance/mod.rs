@@ -13,11 +13,16 @@
 //!     }
 //! }
 //!
-//! conformance_tests!(memory, Place(Memory::new()));
+//! fn place() -> Place {
+//!     Place(Memory::new())
+//! }
+//!
+//! conformance_tests!(memory, crate::place());
 //! # fn main() {}
 //! ```
 //!
-//! Each case gets a place of its own, empty. Cases are grouped by theme, one module each; their
+//! Each case gets a place of its own, empty. The expression is used inside of modules, so its path
+//! begins at the root. Cases are grouped by theme, one module each; their
 //! names are what they claim.
 
 pub mod attempts;
@@ -41,9 +46,6 @@ pub use fixture::{Backend, Owner, create, identity, wait};
 macro_rules! conformance_tests {
     ($name:ident, $backend:expr) => {
         mod $name {
-            #[expect(unused_imports, reason = "whatever the expression names")]
-            use super::*;
-
             $crate::conformance_cases! { $backend;
                 attempts: [
                     an_activity_that_was_never_tried_has_none,
@@ -183,9 +185,6 @@ macro_rules! conformance_cases {
     ($backend:expr; $($theme:ident: [$($case:ident,)*])*) => {
         $(
             mod $theme {
-                #[expect(unused_imports, reason = "whatever the expression names")]
-                use super::*;
-
                 $(
                     #[test]
                     fn $case() {
