@@ -122,3 +122,58 @@ fn work(receiver: &Mutex<mpsc::Receiver<Message>>, mut db: Connection) {
 fn path_of(db: &Connection) -> PathBuf {
     PathBuf::from(db.path().unwrap_or_default())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        future::Future,
+        panic::resume_unwind,
+        pin::pin,
+        task::{Context, Poll, Waker},
+        thread,
+    };
+
+    use rusqlite::Connection;
+
+    use super::Lane;
+    use crate::{error::Error, store::Answer};
+
+    #[test]
+    fn a_panic_in_one_job_is_an_error_for_its_caller_alone() {
+        let lane = lane();
+        // Like a panic, but without its message in the output of the tests.
+        let lost = wait(lane.call(|_| -> Result<(), _> { resume_unwind(Box::new("a bug")) }));
+        assert!(matches!(lost, Err(Error::Io(_))), "{lost:?}");
+        assert!(matches!(wait(lane.call(|_| Ok(7))), Ok(7)));
+    }
+
+    #[test]
+    fn work_is_done_even_if_nobody_waits_for_it() {
+        let lane = lane();
+        drop(lane.call(|db| Ok(db.execute_batch("CREATE TABLE t (x)")?)));
+        let found = wait(lane.call(|db| Ok(db.execute("INSERT INTO t VALUES (1)", ())?)));
+        assert!(matches!(found, Ok(1)), "{found:?}");
+    }
+
+    #[test]
+    fn a_stopped_lane_answers_closed() {
+        let lane = lane();
+        assert!(wait(lane.stop()).is_ok());
+        assert!(matches!(wait(lane.call(|_| Ok(()))), Err(Error::Closed)));
+    }
+
+    fn lane() -> Lane {
+        let connection = Connection::open_in_memory().expect("a database");
+        Lane::start("test", vec![connection]).expect("a thread")
+    }
+
+    fn wait<T>(answer: Answer<'_, T>) -> Result<T, Error> {
+        let mut answer = pin!(answer);
+        loop {
+            match answer.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+                Poll::Ready(result) => return result,
+                Poll::Pending => thread::yield_now(),
+            }
+        }
+    }
+}
