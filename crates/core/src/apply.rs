@@ -157,10 +157,8 @@ fn keep_within_limits(tx: &mut Tx<'_>) {
     if !tx.run.is_open() {
         return;
     }
-    let buffered: usize = tx.run.buffer.iter().map(|(_, event)| crate::size::of(Some(event))).sum();
-    if tx.run.buffer.len() > tx.limits.buffered_events_max
-        || buffered > tx.limits.buffered_bytes_max
-    {
+    let bytes = usize::try_from(tx.run.state.buffered_bytes).unwrap_or_default();
+    if tx.run.buffer.len() > tx.limits.buffered_events_max || bytes > tx.limits.buffered_bytes_max {
         let cause = steadfast_proto::enums::WorkflowTaskFailedCause::ForceCloseCommand;
         workflow_task::fail(tx, cause, None, workflow_task::ENGINE, "");
     }

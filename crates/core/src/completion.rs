@@ -6,10 +6,13 @@
 //!
 //! One bad command spoils them all: the task has failed then, and that is all that is written.
 
+use std::time::Duration;
+
 use steadfast_proto::{
     command::{Command, command::Attributes},
-    deployment,
+    common, deployment,
     enums::WorkflowTaskFailedCause as FailedCause,
+    failure::Failure,
     history,
     protocol::Message,
 };
@@ -34,7 +37,7 @@ pub(crate) fn complete(tx: &mut Tx<'_>, input: CompleteWorkflowTask) -> Result<(
     let task = workflow_task::under_way(tx.run, &input.token)?.clone();
     check_order(&input.commands)?;
     if is_stale_heartbeat(tx, &task, &input) {
-        workflow_task::heartbeat_time_out(tx);
+        workflow_task::time_out(tx);
         tx.out.refused = Some(Refused::TaskHeartbeatTimeout);
         return Ok(());
     }
@@ -53,22 +56,19 @@ fn carry_out(
     workflow_task::write_transient(tx);
     let completed = tx.append(completed(tx.run.state.task.as_ref().unwrap_or(task), &mut input));
     set_sticky(tx, &input);
-    let heartbeats = input.force_new_task && input.commands.is_empty();
-    let mut messages = input.messages;
+    let heartbeats = is_heartbeat(&input);
+    let mut step = Step { completed, identity: &input.identity, messages: input.messages };
     let mut wants_task = input.force_new_task;
     for command in input.commands {
-        let step = Step { completed, identity: &input.identity };
-        wants_task |= step.carry_out(tx, command, &mut messages)?;
-    }
-    for message in messages {
-        update::answer(tx, &message)?;
+        wants_task |= step.carry_out(tx, command)?;
     }
     if !tx.run.is_open() {
         return Ok(());
     }
+    step.answer_updates(tx)?;
     tx.run.state.closing = false;
     if !input.force_new_task {
-        update::reject_unanswered(tx, task.nonce);
+        update::reject_unanswered(tx);
     }
     let flushed = tx.flush();
     if flushed || wants_task || update::are_waiting(tx.run) {
@@ -80,37 +80,32 @@ fn carry_out(
     Ok(())
 }
 
-/// One command of a completed task.
+/// What the commands of a completed task are carried out with.
 struct Step<'a> {
     completed: i64,
     identity: &'a str,
+    messages: Vec<Message>,
 }
 
 impl Step<'_> {
     /// Says whether the workflow has to be run again because of it.
-    fn carry_out(
-        &self,
-        tx: &mut Tx<'_>,
-        mut command: Command,
-        messages: &mut Vec<Message>,
-    ) -> Result<bool, BadCommand> {
+    fn carry_out(&mut self, tx: &mut Tx<'_>, mut command: Command) -> Result<bool, BadCommand> {
         let note = Note::of_command(&mut command);
         let completed = self.completed;
-        let Some(attributes) = command.attributes else {
-            return Err(bad::command(FailedCause::Unspecified, "a command has no attributes"));
-        };
+        let Some(attributes) = command.attributes else { return Ok(false) };
         match attributes {
             Attributes::ScheduleActivityTaskCommandAttributes(wanted) => {
                 activity_schedule::schedule(tx, wanted, completed, note)?;
             }
             Attributes::RequestCancelActivityTaskCommandAttributes(wanted) => {
-                return activity_schedule::request_cancel(tx, wanted, completed, self.identity);
+                let by = (self.identity, note);
+                return activity_schedule::request_cancel(tx, wanted, completed, by);
             }
             Attributes::StartTimerCommandAttributes(wanted) => {
                 timer::start(tx, wanted, completed, note)?;
             }
             Attributes::CancelTimerCommandAttributes(wanted) => {
-                timer::cancel(tx, wanted, completed, self.identity)?;
+                timer::cancel(tx, wanted, completed, (self.identity, note))?;
             }
             Attributes::StartChildWorkflowExecutionCommandAttributes(wanted) => {
                 child::initiate(tx, wanted, completed, note)?;
@@ -125,19 +120,26 @@ impl Step<'_> {
                 properties::record_marker(tx, wanted, completed, note)?;
             }
             Attributes::UpsertWorkflowSearchAttributesCommandAttributes(wanted) => {
-                properties::upsert_search_attributes(tx, wanted, completed)?;
+                properties::upsert_search_attributes(tx, wanted, completed, note)?;
             }
             Attributes::ModifyWorkflowPropertiesCommandAttributes(wanted) => {
-                properties::modify(tx, wanted, completed)?;
+                properties::modify(tx, wanted, completed, note)?;
             }
             Attributes::ProtocolMessageCommandAttributes(wanted) => {
-                update::answer(tx, &take_message(messages, &wanted.message_id)?)?;
+                update::answer(tx, &self.take_message(&wanted.message_id)?)?;
             }
-            Attributes::CompleteWorkflowExecutionCommandAttributes(_)
-            | Attributes::FailWorkflowExecutionCommandAttributes(_)
-            | Attributes::CancelWorkflowExecutionCommandAttributes(_)
-            | Attributes::ContinueAsNewWorkflowExecutionCommandAttributes(_) => {
-                self.close(tx, attributes)?;
+            Attributes::CompleteWorkflowExecutionCommandAttributes(wanted) => {
+                self.complete(tx, wanted.result, note)?;
+            }
+            Attributes::FailWorkflowExecutionCommandAttributes(wanted) => {
+                self.fail(tx, wanted.failure, note)?;
+            }
+            Attributes::CancelWorkflowExecutionCommandAttributes(wanted) => {
+                self.cancel(tx, wanted.details, note)?;
+            }
+            Attributes::ContinueAsNewWorkflowExecutionCommandAttributes(wanted) => {
+                self.before_close(tx)?;
+                successor::by_workflow(tx, wanted, completed, note)?;
             }
             Attributes::ScheduleNexusOperationCommandAttributes(_)
             | Attributes::RequestCancelNexusOperationCommandAttributes(_) => {
@@ -148,37 +150,68 @@ impl Step<'_> {
         Ok(false)
     }
 
-    /// The workflow wants to close, which it may only when it has seen everything.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "the caller told the others apart")]
-    fn close(&self, tx: &mut Tx<'_>, attributes: Attributes) -> Result<(), BadCommand> {
+    fn complete(
+        &mut self,
+        tx: &mut Tx<'_>,
+        result: Option<common::Payloads>,
+        note: Note,
+    ) -> Result<(), BadCommand> {
+        self.before_close(tx)?;
+        let cause = FailedCause::BadCompleteWorkflowExecutionAttributes;
+        bad::check_size(cause, "Result", size::payloads(result.as_ref()), tx.limits)?;
+        close::complete(tx, result, self.completed, note);
+        Ok(())
+    }
+
+    fn fail(
+        &mut self,
+        tx: &mut Tx<'_>,
+        failure: Option<Failure>,
+        note: Note,
+    ) -> Result<(), BadCommand> {
+        self.before_close(tx)?;
+        let cause = FailedCause::BadFailWorkflowExecutionAttributes;
+        let missing = || bad::command(cause, "Failure is not set on command.");
+        let failure = failure.ok_or_else(missing)?;
+        bad::check_size(cause, "Failure", size::of(Some(&failure)), tx.limits)?;
+        close::fail(tx, failure, self.completed, note);
+        Ok(())
+    }
+
+    fn cancel(
+        &mut self,
+        tx: &mut Tx<'_>,
+        details: Option<common::Payloads>,
+        note: Note,
+    ) -> Result<(), BadCommand> {
+        self.before_close(tx)?;
+        let cause = FailedCause::BadCancelWorkflowExecutionAttributes;
+        bad::check_size(cause, "Details", size::payloads(details.as_ref()), tx.limits)?;
+        close::cancel(tx, details, self.completed, note);
+        Ok(())
+    }
+
+    /// A workflow may close only when it has seen everything, and has the last word on its updates
+    /// before it does.
+    fn before_close(&mut self, tx: &mut Tx<'_>) -> Result<(), BadCommand> {
         if !tx.run.buffer.is_empty() {
             return Err(bad::command(FailedCause::UnhandledCommand, ""));
         }
-        let completed = self.completed;
-        match attributes {
-            Attributes::CompleteWorkflowExecutionCommandAttributes(wanted) => {
-                let cause = FailedCause::BadCompleteWorkflowExecutionAttributes;
-                check_size(tx, cause, "Result", size::payloads(wanted.result.as_ref()))?;
-                close::complete(tx, wanted.result, completed);
-            }
-            Attributes::FailWorkflowExecutionCommandAttributes(wanted) => {
-                let cause = FailedCause::BadFailWorkflowExecutionAttributes;
-                let missing = || bad::command(cause, "Failure is not set on command.");
-                let failure = wanted.failure.ok_or_else(missing)?;
-                check_size(tx, cause, "Failure", size::of(Some(&failure)))?;
-                close::fail(tx, failure, completed);
-            }
-            Attributes::CancelWorkflowExecutionCommandAttributes(wanted) => {
-                let cause = FailedCause::BadCancelWorkflowExecutionAttributes;
-                check_size(tx, cause, "Details", size::payloads(wanted.details.as_ref()))?;
-                close::cancel(tx, wanted.details, completed);
-            }
-            Attributes::ContinueAsNewWorkflowExecutionCommandAttributes(wanted) => {
-                successor::by_workflow(tx, wanted, completed)?;
-            }
-            _ => return Err(bad::command(FailedCause::FeatureDisabled, "not supported")),
-        }
-        Ok(())
+        self.answer_updates(tx)
+    }
+
+    /// Takes the messages whose place no command has told.
+    fn answer_updates(&mut self, tx: &mut Tx<'_>) -> Result<(), BadCommand> {
+        let messages = std::mem::take(&mut self.messages);
+        messages.iter().try_for_each(|message| update::answer(tx, message))
+    }
+
+    fn take_message(&mut self, id: &str) -> Result<Message, BadCommand> {
+        let at = self.messages.iter().position(|message| message.id == id);
+        at.map(|at| self.messages.remove(at)).ok_or_else(|| {
+            let cause = FailedCause::BadUpdateWorkflowExecutionMessage;
+            bad::command(cause, format!("message {id:?} is not part of the completion"))
+        })
     }
 }
 
@@ -198,72 +231,71 @@ fn refuse(
     if task.attempt > 1 && !unhandled && !bad.fatal {
         return Err(refused);
     }
-    update::abort_sent(tx);
-    workflow_task::fail(tx, cause, Some(of_server(&refused.to_string(), false)), identity, "");
-    tx.run.state.closing = unhandled;
+    if !unhandled {
+        update::abort_sent(tx);
+    }
+    let failure = Some(of_server(&refused.to_string(), false));
+    workflow_task::write_failed(tx, cause, failure, identity, "");
     if bad.fatal {
         terminate::by_engine(tx, &bad.detail);
+    } else {
+        workflow_task::schedule(tx);
+        tx.run.state.closing = unhandled;
     }
     tx.out.refused = Some(refused);
     Ok(())
 }
 
-/// A command that closes the run must be the last one.
+/// Every command says what it wants, and one that closes the run is the last.
 fn check_order(commands: &[Command]) -> Result<(), Refused> {
-    let closes = |command: &&Command| {
-        matches!(
-            command.attributes,
-            Some(
-                Attributes::CompleteWorkflowExecutionCommandAttributes(_)
-                    | Attributes::FailWorkflowExecutionCommandAttributes(_)
-                    | Attributes::CancelWorkflowExecutionCommandAttributes(_)
-                    | Attributes::ContinueAsNewWorkflowExecutionCommandAttributes(_)
-            )
-        )
+    let invalid = |problem: &str| {
+        let problem = problem.to_owned();
+        Err(Refused::Invalid { field: "commands", problem })
     };
-    let (_, before) = commands.split_last().unwrap_or((&EMPTY, &[]));
-    if before.iter().any(|command| closes(&command)) {
-        let problem = "a command that closes the workflow must be the last one".to_owned();
-        return Err(Refused::Invalid { field: "commands", problem });
+    if commands.iter().any(|command| command.attributes.is_none()) {
+        return invalid("a command has no attributes");
+    }
+    let before = commands.split_last().map_or(commands, |(_, before)| before);
+    if before.iter().any(closes) {
+        return invalid("a command that closes the workflow must be the last one");
     }
     Ok(())
 }
 
-static EMPTY: Command = Command {
-    command_type: 0,
-    user_metadata: None,
-    event_group_markers: Vec::new(),
-    attributes: None,
-};
+fn closes(command: &Command) -> bool {
+    matches!(
+        command.attributes,
+        Some(
+            Attributes::CompleteWorkflowExecutionCommandAttributes(_)
+                | Attributes::FailWorkflowExecutionCommandAttributes(_)
+                | Attributes::CancelWorkflowExecutionCommandAttributes(_)
+                | Attributes::ContinueAsNewWorkflowExecutionCommandAttributes(_)
+        )
+    )
+}
+
+/// Whether the worker only says that it is still at it.
+fn is_heartbeat(input: &CompleteWorkflowTask) -> bool {
+    input.force_new_task && input.commands.is_empty()
+}
 
 fn is_stale_heartbeat(tx: &Tx<'_>, task: &WorkflowTask, input: &CompleteWorkflowTask) -> bool {
     let since = steadfast_retry::Timestamp(task.original_scheduled_at);
-    input.force_new_task
-        && input.commands.is_empty()
-        && tx.now.since(since) > tx.limits.task_heartbeat_max
+    is_heartbeat(input) && tx.now.since(since) > tx.limits.task_heartbeat_max
 }
 
 fn set_sticky(tx: &mut Tx<'_>, input: &CompleteWorkflowTask) {
     tx.run.state.sticky = input.sticky.as_ref().and_then(|sticky| {
         let queue = sticky.worker_task_queue.as_ref().filter(|queue| !queue.name.is_empty())?;
-        let timeout = from_wire(sticky.schedule_to_start_timeout.as_ref());
+        let timeout = match from_wire(sticky.schedule_to_start_timeout.as_ref()) {
+            Duration::ZERO => tx.limits.sticky_timeout,
+            given => given,
+        };
         Some(Sticky {
             queue: queue.name.clone(),
             timeout: i64::try_from(timeout.as_nanos()).unwrap_or(i64::MAX),
         })
     });
-}
-
-fn check_size(tx: &Tx<'_>, cause: FailedCause, what: &str, bytes: usize) -> Result<(), BadCommand> {
-    bad::check_size(cause, what, bytes, tx.limits)
-}
-
-fn take_message(messages: &mut Vec<Message>, id: &str) -> Result<Message, BadCommand> {
-    let at = messages.iter().position(|message| message.id == id);
-    at.map(|at| messages.remove(at)).ok_or_else(|| {
-        let cause = FailedCause::BadUpdateWorkflowExecutionMessage;
-        bad::command(cause, format!("message {id:?} is not part of the completion"))
-    })
 }
 
 #[expect(deprecated, reason = "what older workers tell of themselves is kept")]

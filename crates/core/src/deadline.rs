@@ -34,17 +34,17 @@ pub(crate) enum Deadline {
     Delete,
 }
 
-/// What is due about an activity.
+/// What is due about an activity. The order decides what comes first at one instant.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) enum ActivityDeadline {
     /// Its next attempt goes to the queue.
     Retry,
+    /// This attempt took too long.
+    StartToClose,
     /// No worker took it in time.
     ScheduleToStart,
     /// All its attempts together took too long.
     ScheduleToClose,
-    /// This attempt took too long.
-    StartToClose,
     /// Its worker has gone quiet.
     Heartbeat,
 }
@@ -69,6 +69,9 @@ impl Deadlines {
 
     /// Sets or clears one.
     pub(crate) fn set(&mut self, what: Deadline, at: Option<Timestamp>) {
+        if self.by_subject.get(&what).copied() == at {
+            return;
+        }
         if let Some(old) = self.by_subject.remove(&what) {
             self.ordered.remove(&(old, what));
         }

@@ -36,6 +36,11 @@ impl Entropy {
         Builder::from_random_bytes(self.draw()).into_uuid().to_string()
     }
 
+    /// Another source, whose numbers are not those that this one gives.
+    pub(crate) fn split(&mut self) -> Self {
+        Self::new(u128::from_be_bytes(self.draw()))
+    }
+
     fn halves(&mut self) -> [u64; 2] {
         let bytes = self.draw();
         let half = |at: usize| bytes[at..at + 8].iter().fold(0, |n, b| n << 8 | u64::from(*b));

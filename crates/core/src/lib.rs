@@ -19,6 +19,7 @@ mod completion;
 pub mod cron;
 mod deadline;
 mod describe;
+mod ending;
 mod entropy;
 pub mod failure;
 mod fold;

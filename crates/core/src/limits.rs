@@ -39,6 +39,8 @@ pub struct Limits {
     pub task_timeout_max: Duration,
     /// How long a workflow task may be kept alive without a command.
     pub task_heartbeat_max: Duration,
+    /// How long a workflow task waits on a sticky queue, unless its worker says otherwise.
+    pub sticky_timeout: Duration,
     /// How long a closed run is kept.
     pub retention: Duration,
 }
@@ -63,6 +65,7 @@ impl Default for Limits {
             task_timeout: Duration::from_secs(10),
             task_timeout_max: Duration::from_secs(120),
             task_heartbeat_max: Duration::from_secs(30 * 60),
+            sticky_timeout: Duration::from_secs(5),
             retention: Duration::from_secs(3 * 24 * 3_600),
         }
     }

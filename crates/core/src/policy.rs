@@ -1,9 +1,14 @@
 //! Retry policies between the wire and the retry crate.
 
-use steadfast_proto::common;
-use steadfast_retry::preset::temporal::{self, Invalid, RetryPolicy};
+use std::time::Duration;
 
-use crate::span::to_wire;
+use steadfast_proto::common;
+use steadfast_retry::preset::{
+    cadence,
+    temporal::{self, Invalid, RetryPolicy},
+};
+
+use crate::{span::to_wire, state::Timeouts};
 
 /// A policy from the wire, checked and with its gaps filled: what the history and descriptions
 /// show.
@@ -16,6 +21,21 @@ pub fn checked(wire: &common::RetryPolicy) -> Result<common::RetryPolicy, Invali
 /// The policy of an activity that was given none.
 pub fn of_activities() -> common::RetryPolicy {
     write(RetryPolicy::default())
+}
+
+/// The time limits of an activity whose policy is declared in Cadence's terms: while it is retried
+/// it may wait for a worker, and go on with all its attempts, for as long as the policy lasts;
+/// without an expiration, for as long as the workflow may take.
+pub fn cadence_timeouts(
+    given: Timeouts,
+    policy: &cadence::RetryPolicy,
+    workflow: Duration,
+) -> Timeouts {
+    let lasts = match u64::try_from(policy.expiration_interval) {
+        Ok(seconds @ 1..) => Duration::from_secs(seconds),
+        Ok(0) | Err(_) => workflow,
+    };
+    Timeouts { schedule_to_start: lasts, schedule_to_close: lasts, ..given }
 }
 
 /// A policy that was checked when it came in.

@@ -27,10 +27,7 @@ impl Ready {
     }
 
     pub(crate) fn set_activity(&mut self, id: i64, activity: Option<&Activity>) {
-        let waits = activity.is_some_and(|activity| {
-            activity.row.queued && !activity.is_started() && !activity.is_paused()
-        });
-        set(&mut self.activities, id, waits);
+        set(&mut self.activities, id, activity.is_some_and(Activity::is_offered));
     }
 
     pub(crate) fn set_child(&mut self, id: i64, child: Option<&Child>) {

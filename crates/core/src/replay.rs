@@ -9,7 +9,8 @@ use crate::{
     fold,
     rows::Nowhere,
     run::{Identity, Run},
-    tx::settle,
+    size,
+    span::instant_from_wire,
 };
 
 impl Run {
@@ -23,12 +24,11 @@ impl Run {
         for event in events {
             let id = run.state.next_event_id;
             assert_eq!(event.event_id, id, "a history has no gaps: after {} comes {id}", id - 1);
-            run.state.next_event_id += 1;
-            run.state.history_bytes +=
-                i64::try_from(crate::size::of(Some(event))).unwrap_or(i64::MAX);
+            let at = event.event_time.as_ref().map_or(0, |time| instant_from_wire(time).0);
+            run.state.count(size::of(Some(event)), at);
             fold::event(&mut run, event);
         }
-        settle(&mut run);
+        run.keep();
         run.drain_changes(&mut Nowhere);
         run
     }

@@ -5,7 +5,7 @@
 //!  new:   1 2 3 4 5 │ failed(reset), <signals and updates that came after>, scheduled
 //! ```
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
 use steadfast_proto::{
     enums::{
@@ -20,6 +20,7 @@ use crate::{
     machine::{activity_retry, workflow_task},
     refused::Refused,
     run::{Identity, Run},
+    span::from_wire,
     transition::{Effect, Transition},
     tx::{Context, Tx},
 };
@@ -71,6 +72,7 @@ impl Run {
         }
         run.state.create_request_id.clone_from(&reset.request_id);
         let mut tx = Tx::begin(&mut run, context);
+        renew_limits(&mut tx);
         fail_task(&mut tx, &reset);
         revive_activities(&mut tx, &reset);
         revive_requests(&mut tx);
@@ -83,6 +85,19 @@ impl Run {
         transition.events.splice(0..0, kept);
         Ok((run, transition))
     }
+}
+
+/// The time that a run and its chain may take is counted anew: what starts over after they have
+/// passed would end at once otherwise.
+fn renew_limits(tx: &mut Tx<'_>) {
+    let until = |limit: Option<&_>| match from_wire(limit) {
+        Duration::ZERO => 0,
+        limit => tx.now.after(limit).0,
+    };
+    let chain = until(tx.run.started.workflow_execution_timeout.as_ref());
+    let run = until(tx.run.started.workflow_run_timeout.as_ref());
+    tx.run.state.chain_expires_at = chain;
+    tx.run.state.run_expires_at = if chain == 0 { run } else { run.min(chain) };
 }
 
 fn fail_task(tx: &mut Tx<'_>, reset: &Reset) {

@@ -8,13 +8,13 @@ use std::{
 use steadfast_proto::history::{HistoryEvent, history_event::Attributes};
 
 use crate::{
+    fold,
     run::{Identity, Run},
     state::{
         Activity, ActivityRow, Child, ChildRow, External, ExternalInitiated, ExternalRow, Message,
         Request, State, Timer, Update, UpdateRow,
     },
     table::Table,
-    tx::settle,
 };
 
 /// What a row is about.
@@ -95,7 +95,7 @@ impl Run {
         drain(&mut self.requests, sink, Kind::Request, |id| Key::Name(id), |it| it);
         drain(&mut self.buffer, sink, Kind::Buffered, |id| Key::Number(*id), |it| it);
         drain(&mut self.messages, sink, Kind::Message, |id| Key::Number(*id), |it| it);
-        for (id, update) in self.updates.accept() {
+        for (id, update) in self.updates.drain() {
             match update {
                 Some(update) if is_kept(update) => {
                     sink.put(Kind::Update, Key::Name(&id), &update.row);
@@ -149,7 +149,8 @@ impl Stored {
         fill(&mut run.requests, self.requests.into_iter().map(|id| (id, Request {})));
         fill(&mut run.buffer, self.buffered);
         fill(&mut run.messages, self.messages);
-        settle(&mut run);
+        fold::restore_in_flight(&mut run);
+        run.keep();
         run.drain_changes(&mut Nowhere);
         Ok(run)
     }
@@ -170,7 +171,7 @@ fn drain<K: Ord + Clone, V: crate::table::Row, M: prost::Message>(
     key_of: impl Fn(&K) -> Key<'_>,
     row_of: impl Fn(&V) -> &M,
 ) {
-    for (key, row) in table.accept() {
+    for (key, row) in table.drain() {
         match row {
             Some(row) => sink.put(kind, key_of(&key), row_of(row)),
             None => sink.delete(kind, key_of(&key)),

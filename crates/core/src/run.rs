@@ -9,7 +9,7 @@ use steadfast_proto::{common, enums, history, taskqueue};
 use steadfast_retry::Timestamp;
 
 use crate::{
-    deadline::Deadlines,
+    deadline::{Deadline, Deadlines},
     ready::Ready,
     span::{from_wire, kept},
     state::{
@@ -42,6 +42,9 @@ pub struct Run {
     pub(crate) children: Table<i64, Child>,
     pub(crate) externals: Table<i64, External>,
     pub(crate) updates: Table<String, Update>,
+    /// The updates that are not completed, in the order in which they came. Not stored: it can be
+    /// told from the updates.
+    pub(crate) in_flight: Table<u64, String>,
     pub(crate) requests: Table<String, Request>,
     pub(crate) buffer: Table<u64, history::HistoryEvent>,
     pub(crate) messages: Table<u64, Message>,
@@ -199,6 +202,12 @@ impl Run {
         self.state.task.as_ref().is_some_and(WorkflowTask::is_started)
     }
 
+    /// Whether the worker that has its workflow task is about to close it, having been kept from it
+    /// once by something new: a stream of signals must not keep it open for ever.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.state.closing && self.task_is_started()
+    }
+
     /// The queue that its next workflow task goes to, as an event names it.
     pub(crate) fn next_task_queue(&self) -> taskqueue::TaskQueue {
         let normal = self.task_queue().to_owned();
@@ -216,19 +225,19 @@ impl Run {
         }
     }
 
-    /// Whether a table was touched since they were last accepted.
-    pub(crate) fn has_changes(&self) -> bool {
-        self.activities.changed().next().is_some()
-            || self.timers.changed().next().is_some()
-            || self.children.changed().next().is_some()
-            || self.externals.changed().next().is_some()
-            || self.updates.changed().next().is_some()
-            || self.requests.changed().next().is_some()
-            || self.buffer.changed().next().is_some()
-            || self.messages.changed().next().is_some()
+    /// Whether the transition under way has touched a table.
+    pub(crate) fn is_touched(&self) -> bool {
+        self.activities.touched().next().is_some()
+            || self.timers.touched().next().is_some()
+            || self.children.touched().next().is_some()
+            || self.externals.touched().next().is_some()
+            || self.updates.touched().next().is_some()
+            || self.requests.touched().next().is_some()
+            || self.buffer.touched().next().is_some()
+            || self.messages.touched().next().is_some()
     }
 
-    /// Takes back what was done to the tables since they were last accepted.
+    /// Takes back what the transition under way has done.
     pub(crate) fn roll_back(&mut self, state: State) {
         self.state = state;
         self.activities.roll_back();
@@ -236,8 +245,44 @@ impl Run {
         self.children.roll_back();
         self.externals.roll_back();
         self.updates.roll_back();
+        self.in_flight.roll_back();
         self.requests.roll_back();
         self.buffer.roll_back();
         self.messages.roll_back();
+    }
+
+    /// Makes the transition under way final: what is derived from the rows that it touched is
+    /// brought up to date.
+    pub(crate) fn keep(&mut self) {
+        self.settle();
+        self.activities.keep();
+        self.timers.keep();
+        self.children.keep();
+        self.externals.keep();
+        self.updates.keep();
+        self.in_flight.keep();
+        self.in_flight.drain().for_each(drop);
+        self.requests.keep();
+        self.buffer.keep();
+        self.messages.keep();
+    }
+
+    fn settle(&mut self) {
+        for (what, at) in self.state.deadlines() {
+            self.deadlines.set(what, at);
+        }
+        for id in self.activities.touched() {
+            let activity = self.activities.get(id);
+            let at = activity.and_then(Activity::deadline).map(|(at, _)| at);
+            self.deadlines.set(Deadline::Activity(*id), at);
+            self.ready.set_activity(*id, activity);
+        }
+        for id in self.timers.touched() {
+            let at = self.timers.get(id).and_then(Timer::due);
+            self.deadlines.set(Deadline::Timer(*id), at);
+        }
+        for id in self.children.touched() {
+            self.ready.set_child(*id, self.children.get(id));
+        }
     }
 }

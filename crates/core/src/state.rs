@@ -87,8 +87,8 @@ pub struct State {
     /// The run that took this one's place when it was reset.
     #[prost(string, tag = "22")]
     pub reset_run_id: String,
-    /// The close that was refused because something new had come in; signals wait until the next
-    /// workflow task is done with it.
+    /// Whether a close was refused because something new had come in; signals wait while a worker
+    /// has the next workflow task.
     #[prost(bool, tag = "23")]
     pub closing: bool,
     /// When a closed run is deleted.
@@ -100,6 +100,12 @@ pub struct State {
     /// Whether this run was ended by its reset: its parent and children are not told.
     #[prost(bool, tag = "26")]
     pub ended_by_reset: bool,
+    /// Bytes of the events that wait for the workflow task to end.
+    #[prost(int64, tag = "27")]
+    pub buffered_bytes: i64,
+    /// The time of the newest event. A clock that goes back does not turn the history round.
+    #[prost(int64, tag = "28")]
+    pub last_event_at: i64,
 }
 
 /// A workflow task: scheduled, then started.
@@ -386,6 +392,13 @@ pub enum Notice {
 }
 
 impl State {
+    /// Takes an event into account that the history now ends with.
+    pub(crate) fn count(&mut self, bytes: usize, at: i64) {
+        self.next_event_id += 1;
+        self.history_bytes = self.history_bytes.saturating_add_unsigned(wide(bytes));
+        self.last_event_at = self.last_event_at.max(at);
+    }
+
     /// Whether the run is open.
     pub fn is_open(&self) -> bool {
         self.status() == enums::WorkflowExecutionStatus::Running
@@ -408,6 +421,11 @@ impl Activity {
     /// Whether a worker has it.
     pub fn is_started(&self) -> bool {
         self.row.started_at != 0
+    }
+
+    /// Whether it waits for a worker.
+    pub fn is_offered(&self) -> bool {
+        self.row.queued && !self.is_started() && !self.is_paused()
     }
 
     /// Whether its cancellation was asked for.
@@ -507,9 +525,15 @@ impl Row for Timer {
     }
 }
 
+/// An update that is not completed, by the order in which they came.
+impl Row for String {}
 impl Row for Child {}
 impl Row for External {}
 impl Row for Update {}
 impl Row for Request {}
 impl Row for Message {}
 impl Row for history::HistoryEvent {}
+
+fn wide(bytes: usize) -> u64 {
+    u64::try_from(bytes).unwrap_or(u64::MAX)
+}

@@ -1,8 +1,8 @@
-//! Pending things by key, remembering what one transition changed.
+//! Pending things by key, remembering what one transition changed and what is not stored yet.
 //!
-//! A table knows the original of every row touched since the last [`Table::accept`], so that a
-//! transition can be taken back whole, and so that a commit writes only the rows that changed:
-//! the cost of a step does not depend on how many things are pending.
+//! A table knows the original of every row that a transition touches, so that the transition can be
+//! taken back whole; and it knows which rows were changed since they were last written, so that a
+//! commit writes only those. The cost of a step does not depend on how many things are pending.
 
 use std::collections::BTreeMap;
 
@@ -20,12 +20,20 @@ pub trait Row: Clone {
 pub struct Table<K, V> {
     rows: BTreeMap<K, V>,
     names: BTreeMap<String, K>,
+    /// What the rows were before the transition that is under way.
     originals: BTreeMap<K, Option<V>>,
+    /// The keys whose rows were changed and not yet written, and whether they were written before.
+    unsaved: BTreeMap<K, bool>,
 }
 
 impl<K, V> Default for Table<K, V> {
     fn default() -> Self {
-        Self { rows: BTreeMap::new(), names: BTreeMap::new(), originals: BTreeMap::new() }
+        Self {
+            rows: BTreeMap::new(),
+            names: BTreeMap::new(),
+            originals: BTreeMap::new(),
+            unsaved: BTreeMap::new(),
+        }
     }
 }
 
@@ -74,7 +82,7 @@ impl<K: Ord + Clone, V: Row> Table<K, V> {
     /// Takes a row out.
     pub(crate) fn remove(&mut self, key: &K) -> Option<V> {
         let row = self.rows.remove(key)?;
-        self.names.remove(row.name());
+        self.forget_name(key, &row);
         self.originals.entry(key.clone()).or_insert_with(|| Some(row.clone()));
         Some(row)
     }
@@ -87,40 +95,56 @@ impl<K: Ord + Clone, V: Row> Table<K, V> {
         }
     }
 
-    /// Puts a row that is already stored.
-    pub(crate) fn restore(&mut self, key: K, row: V) {
-        if !row.name().is_empty() {
-            self.names.insert(row.name().to_owned(), key.clone());
-        }
-        self.rows.insert(key, row);
+    /// The keys that the transition under way has touched.
+    pub(crate) fn touched(&self) -> impl Iterator<Item = &K> {
+        self.originals.keys()
     }
 
-    /// Takes back every change since the last [`accept`](Self::accept).
+    /// Takes back what the transition under way has done. The name of a row that it took out may
+    /// have gone to a row that it put in: the new ones leave before the old ones come back.
     pub(crate) fn roll_back(&mut self) {
-        for (key, original) in std::mem::take(&mut self.originals) {
-            if let Some(row) = self.rows.remove(&key) {
-                self.names.remove(row.name());
+        let originals = std::mem::take(&mut self.originals);
+        for key in originals.keys() {
+            if let Some(row) = self.rows.remove(key) {
+                self.forget_name(key, &row);
             }
+        }
+        for (key, original) in originals {
             if let Some(row) = original {
                 self.restore(key, row);
             }
         }
     }
 
-    /// The keys touched since the last [`accept`](Self::accept).
-    pub(crate) fn changed(&self) -> impl Iterator<Item = &K> {
-        self.originals.keys()
+    /// Makes the transition under way final.
+    pub(crate) fn keep(&mut self) {
+        for (key, original) in std::mem::take(&mut self.originals) {
+            self.unsaved.entry(key).or_insert_with(|| original.is_some());
+        }
     }
 
-    /// Makes the changes final and gives them: each key touched, with its row if it is still there
-    /// (a row that came and went in between is not mentioned).
-    pub(crate) fn accept(&mut self) -> impl Iterator<Item = (K, Option<&V>)> {
-        let originals = std::mem::take(&mut self.originals);
+    /// Gives what is to be written: each key changed since the last time, with its row if it is
+    /// still there. A row that came and went in between is not mentioned.
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = (K, Option<&V>)> {
+        let unsaved = std::mem::take(&mut self.unsaved);
         let rows = &self.rows;
-        originals.into_iter().filter_map(|(key, original)| {
+        unsaved.into_iter().filter_map(|(key, was_saved)| {
             let row = rows.get(&key);
-            (original.is_some() || row.is_some()).then_some((key, row))
+            (was_saved || row.is_some()).then_some((key, row))
         })
+    }
+
+    fn restore(&mut self, key: K, row: V) {
+        if !row.name().is_empty() {
+            self.names.insert(row.name().to_owned(), key.clone());
+        }
+        self.rows.insert(key, row);
+    }
+
+    fn forget_name(&mut self, key: &K, row: &V) {
+        if self.names.get(row.name()) == Some(key) {
+            self.names.remove(row.name());
+        }
     }
 }
 
@@ -136,8 +160,10 @@ mod tests {
 
     fn table() -> Table<i64, &'static str> {
         let mut table = Table::default();
-        table.restore(1, "one");
-        table.restore(2, "two");
+        table.insert(1, "one");
+        table.insert(2, "two");
+        table.keep();
+        assert_eq!(table.drain().count(), 2);
         table
     }
 
@@ -152,17 +178,40 @@ mod tests {
         assert_eq!(table.iter().collect::<Vec<_>>(), [(&1, &"one"), (&2, &"two")]);
         assert_eq!(table.named("one"), Some(&1));
         assert_eq!(table.named("uno"), None);
-        assert_eq!(table.accept().count(), 0);
+        assert_eq!(table.drain().count(), 0);
     }
 
     #[test]
-    fn accepting_gives_what_changed_and_nothing_else() {
+    fn rolling_back_gives_a_name_back_that_moved_to_another_row() {
+        let mut table = table();
+        table.remove(&1);
+        table.insert(3, "one");
+        assert_eq!(table.named("one"), Some(&3));
+        table.roll_back();
+        assert_eq!(table.named("one"), Some(&1));
+    }
+
+    #[test]
+    fn draining_gives_what_changed_and_nothing_else() {
         let mut table = table();
         table.remove(&1);
         table.insert(3, "three");
         table.insert(4, "four");
         table.remove(&4);
-        assert_eq!(table.accept().collect::<Vec<_>>(), [(1, None), (3, Some(&"three"))]);
-        assert_eq!(table.accept().count(), 0);
+        table.keep();
+        assert_eq!(table.drain().collect::<Vec<_>>(), [(1, None), (3, Some(&"three"))]);
+        assert_eq!(table.drain().count(), 0);
+    }
+
+    #[test]
+    fn rolling_back_leaves_earlier_transitions_that_are_not_written_yet() {
+        let mut table = table();
+        table.insert(3, "three");
+        table.keep();
+        table.remove(&3);
+        table.remove(&1);
+        table.roll_back();
+        assert_eq!(table.named("three"), Some(&3));
+        assert_eq!(table.drain().collect::<Vec<_>>(), [(3, Some(&"three"))]);
     }
 }

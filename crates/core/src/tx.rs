@@ -5,22 +5,25 @@
 //! outside must not slip between its events: it is *buffered*, counts already, and gets its place
 //! in the history when the task ends.
 
+use std::collections::BTreeMap;
+
 use prost::Message as _;
 use steadfast_proto::{
     command, common,
+    enums::EventType,
     history::{HistoryEvent, history_event::Attributes},
     sdk,
 };
 use steadfast_retry::Timestamp;
 
 use crate::{
-    deadline::Deadline,
+    ending,
     entropy::Entropy,
     fold,
     limits::Limits,
     refused::Refused,
     run::Run,
-    span::instant_to_wire,
+    span::{instant_from_wire, instant_to_wire},
     state::{Activity, State},
     transition::{Effect, Transition},
 };
@@ -58,6 +61,8 @@ impl<'a> Tx<'a> {
     pub(crate) fn begin(run: &'a mut Run, context: Context<'a>) -> Self {
         let saved = run.state.clone();
         let Context { now, entropy, limits } = context;
+        // A clock may go back, a history may not. And 0 stands for no instant at all.
+        let now = now.max(Timestamp(run.state.last_event_at.max(1)));
         Self { run, now, limits, entropy, out: Transition::default(), saved }
     }
 
@@ -102,6 +107,7 @@ impl<'a> Tx<'a> {
         fold::event(self.run, &event);
         let number = self.run.state.next_buffered;
         self.run.state.next_buffered += 1;
+        self.run.state.buffered_bytes += signed(event.encoded_len());
         self.run.buffer.insert(number, event);
     }
 
@@ -111,12 +117,31 @@ impl<'a> Tx<'a> {
         let keys: Vec<u64> = self.run.buffer.iter().map(|(key, _)| *key).collect();
         let events: Vec<HistoryEvent> =
             keys.iter().filter_map(|key| self.run.buffer.remove(key)).collect();
-        let (closes, others): (Vec<_>, Vec<_>) = events.into_iter().partition(is_close);
-        let any = !(closes.is_empty() && others.is_empty());
-        for event in others.into_iter().chain(closes) {
-            self.place_buffered(event);
+        self.run.state.buffered_bytes = 0;
+        let any = !events.is_empty();
+        let (ends, others): (Vec<_>, Vec<_>) =
+            events.into_iter().partition(|event| ending::subject(event).is_some());
+        let mut started = BTreeMap::new();
+        for event in others {
+            let subject = ending::subject_of_start(&event);
+            let id = self.place(event, &Fold::Earlier);
+            started.extend(subject.map(|subject| (subject, id)));
+        }
+        for mut event in ends {
+            let start = ending::subject(&event).and_then(|subject| started.get(&subject));
+            if let Some(id) = start {
+                ending::set_started(&mut event, *id);
+            }
+            self.place(event, &Fold::Earlier);
         }
         any
+    }
+
+    /// Takes an event out of the buffer: what it tells has not happened after all.
+    pub(crate) fn unbuffer(&mut self, number: u64) {
+        if let Some(event) = self.run.buffer.remove(&number) {
+            self.run.state.buffered_bytes -= signed(event.encoded_len());
+        }
     }
 
     pub(crate) fn effect(&mut self, effect: Effect) {
@@ -131,12 +156,13 @@ impl<'a> Tx<'a> {
 
     /// Makes it final. What changed nothing is not a step.
     pub(crate) fn commit(mut self) -> Transition {
-        self.out.changed = self.run.state != self.saved || self.run.has_changes();
+        self.out.changed = self.run.state != self.saved || self.run.is_touched();
         if self.out.changed {
             self.run.state.transitions += 1;
-            settle(self.run);
+            self.run.keep();
         }
-        std::mem::take(&mut self.out)
+        self.out.effects.retain(|effect| holds(self.run, effect));
+        self.out
     }
 
     /// Gives up: the run is as it was.
@@ -145,38 +171,30 @@ impl<'a> Tx<'a> {
         why
     }
 
-    fn place_buffered(&mut self, mut event: HistoryEvent) {
-        if let Some(started) = self.started_of(&event) {
-            set_started(&mut event, started);
-        }
-        self.place(event, &Fold::Earlier);
-    }
-
-    /// The started event that was buffered beside this close.
-    fn started_of(&self, close: &HistoryEvent) -> Option<i64> {
-        let scheduled = activity_of_close(close)?;
-        self.out.events.iter().rev().find_map(|event| match &event.attributes {
-            Some(Attributes::ActivityTaskStartedEventAttributes(started))
-                if started.scheduled_event_id == scheduled =>
-            {
-                Some(event.event_id)
-            }
-            _ => None,
-        })
-    }
-
     fn place(&mut self, mut event: HistoryEvent, fold: &Fold) -> i64 {
         let id = self.run.state.next_event_id;
         event.event_id = id;
         event.task_id = id;
-        self.run.state.next_event_id += 1;
-        self.run.state.history_bytes += i64::try_from(event.encoded_len()).unwrap_or(i64::MAX);
+        let at = self.in_order(&mut event);
+        self.run.state.count(event.encoded_len(), at.0);
         match fold {
             Fold::Now => fold::event(self.run, &event),
             Fold::Earlier => fold::placed(self.run, &event),
         }
         self.out.events.push(event);
         id
+    }
+
+    /// What waited in the buffer gets the time of its place; when an activity was taken is told as
+    /// it was, although that is written only when it ends.
+    fn in_order(&self, event: &mut HistoryEvent) -> Timestamp {
+        let at = event.event_time.as_ref().map(instant_from_wire).unwrap_or_default();
+        let last = Timestamp(self.run.state.last_event_at);
+        if at >= last || event.event_type() == EventType::ActivityTaskStarted {
+            return at;
+        }
+        event.event_time = Some(instant_to_wire(last));
+        last
     }
 }
 
@@ -198,23 +216,24 @@ impl Note {
     }
 }
 
-/// Brings what is derived from the rows up to date, for the rows that changed.
-pub(crate) fn settle(run: &mut Run) {
-    for (what, at) in run.state.deadlines() {
-        run.deadlines.set(what, at);
-    }
-    for id in run.activities.changed() {
-        let activity = run.activities.get(id);
-        let at = activity.and_then(Activity::deadline).map(|(at, _)| at);
-        run.deadlines.set(Deadline::Activity(*id), at);
-        run.ready.set_activity(*id, activity);
-    }
-    for id in run.timers.changed() {
-        let at = run.timers.get(id).and_then(crate::state::Timer::due);
-        run.deadlines.set(Deadline::Timer(*id), at);
-    }
-    for id in run.children.changed() {
-        run.ready.set_child(*id, run.children.get(id));
+/// Whether what is to be done still makes sense at the end of the transition: what it is about may
+/// have come and gone.
+fn holds(run: &Run, effect: &Effect) -> bool {
+    match effect {
+        Effect::WorkflowTaskReady => run.task_is_ready(),
+        Effect::ActivityReady { scheduled_event_id, .. } => {
+            run.activities.get(scheduled_event_id).is_some_and(Activity::is_offered)
+        }
+        Effect::StartChild { initiated_event_id } => {
+            run.children.get(initiated_event_id).is_some_and(|child| child.row.run_id.is_empty())
+        }
+        Effect::SendExternal { initiated_event_id } => {
+            run.externals.get(initiated_event_id).is_some()
+        }
+        Effect::SendMessage { .. }
+        | Effect::UpdateChanged { .. }
+        | Effect::Closed
+        | Effect::Delete => true,
     }
 }
 
@@ -236,40 +255,6 @@ fn new_event(at: Timestamp, attributes: Attributes, note: Note) -> HistoryEvent 
     }
 }
 
-/// Ends of activities and children: they go behind everything else, so that a signal that came
-/// while an activity ran is seen before the activity's end.
-fn is_close(event: &HistoryEvent) -> bool {
-    activity_of_close(event).is_some()
-        || matches!(
-            event.attributes,
-            Some(
-                Attributes::ChildWorkflowExecutionCompletedEventAttributes(_)
-                    | Attributes::ChildWorkflowExecutionFailedEventAttributes(_)
-                    | Attributes::ChildWorkflowExecutionCanceledEventAttributes(_)
-                    | Attributes::ChildWorkflowExecutionTimedOutEventAttributes(_)
-                    | Attributes::ChildWorkflowExecutionTerminatedEventAttributes(_)
-            )
-        )
-}
-
-/// The scheduled event of the activity that `event` is the end of.
-#[expect(clippy::wildcard_enum_match_arm, reason = "all other events are no ends")]
-pub(crate) fn activity_of_close(event: &HistoryEvent) -> Option<i64> {
-    match event.attributes.as_ref()? {
-        Attributes::ActivityTaskCompletedEventAttributes(end) => Some(end.scheduled_event_id),
-        Attributes::ActivityTaskFailedEventAttributes(end) => Some(end.scheduled_event_id),
-        Attributes::ActivityTaskTimedOutEventAttributes(end) => Some(end.scheduled_event_id),
-        Attributes::ActivityTaskCanceledEventAttributes(end) => Some(end.scheduled_event_id),
-        _ => None,
-    }
-}
-
-fn set_started(event: &mut HistoryEvent, id: i64) {
-    match &mut event.attributes {
-        Some(Attributes::ActivityTaskCompletedEventAttributes(end)) => end.started_event_id = id,
-        Some(Attributes::ActivityTaskFailedEventAttributes(end)) => end.started_event_id = id,
-        Some(Attributes::ActivityTaskTimedOutEventAttributes(end)) => end.started_event_id = id,
-        Some(Attributes::ActivityTaskCanceledEventAttributes(end)) => end.started_event_id = id,
-        _ => {}
-    }
+fn signed(bytes: usize) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
 }

@@ -59,4 +59,5 @@ pub(super) fn closed(run: &mut Run, status: Status, at: i64) {
     run.externals.clear();
     run.requests.clear();
     run.buffer.clear();
+    run.state.buffered_bytes = 0;
 }

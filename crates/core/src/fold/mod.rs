@@ -19,6 +19,7 @@ use steadfast_proto::{
     history::{HistoryEvent, history_event::Attributes},
 };
 
+pub(crate) use self::update::{begin as begin_update, end as end_update, restore_in_flight};
 use crate::run::Run;
 
 /// Takes `event` into the state.

@@ -34,12 +34,14 @@ pub(crate) fn start(tx: &mut Tx<'_>, input: StartActivity) -> Result<(), Refused
     let nonce = tx.entropy.nonce();
     let id = input.scheduled_event_id;
     let activity = tx.run.activities.get(&id).ok_or(Refused::ActivityNotFound)?;
-    let is_offered = activity.row.queued
-        && !activity.is_started()
-        && !activity.is_paused()
-        && activity.row.attempt == input.attempt
-        && activity.row.stamp == input.stamp;
-    if !is_offered {
+    let row = &activity.row;
+    let is_meant = row.attempt == input.attempt && row.stamp == input.stamp;
+    let is_repeated =
+        activity.is_started() && !input.request_id.is_empty() && row.request_id == input.request_id;
+    if is_meant && is_repeated {
+        return Ok(());
+    }
+    if !is_meant || !activity.is_offered() {
         return Err(Refused::ActivityNotFound);
     }
     let Some(activity) = tx.run.activities.get_mut(&id) else {
@@ -61,7 +63,8 @@ pub(crate) fn give_back(tx: &mut Tx<'_>, token: &ActivityToken) -> Result<(), Re
     };
     activity.row.started_at = 0;
     activity.row.nonce = 0;
-    activity.row.deliveries -= 1;
+    activity.row.request_id.clear();
+    activity.row.deliveries = activity.row.deliveries.saturating_sub(1);
     tx.effect(Effect::ActivityReady { scheduled_event_id: id, eager: false });
     Ok(())
 }
@@ -72,13 +75,14 @@ pub(crate) fn complete(tx: &mut Tx<'_>, input: CompleteActivity) -> Result<(), R
         ActivityToken::Id(name) => known(tx.run, name)?,
         ActivityToken::Attempt { .. } => under_way(tx.run, &input.token)?,
     };
+    let is_waiting = tx.run.activities.get(&id).is_some_and(|activity| !activity.is_started());
+    if let Some(activity) = tx.run.activities.get_mut(&id).filter(|_| is_waiting) {
+        activity.row.started_at = tx.now.0;
+        activity.row.identity.clone_from(&input.identity);
+    }
     if size::payloads(input.result.as_ref()) > tx.limits.blob_bytes_max {
         activity_retry::too_large(tx, id, "Complete result exceeds size limit.", &input.identity);
         return Ok(());
-    }
-    if let Some(activity) = tx.run.activities.get_mut(&id).filter(|it| !it.is_started()) {
-        activity.row.started_at = tx.now.0;
-        activity.row.identity.clone_from(&input.identity);
     }
     if let Some(activity) = tx.run.activities.get(&id).filter(|it| it.row.attempt > 1) {
         let attempt = log(tx, activity, AttemptOutcome::Completed);

@@ -36,9 +36,12 @@ pub(crate) fn pause(tx: &mut Tx<'_>, input: &PauseActivity) -> Result<(), Refuse
         return Err(Refused::AlreadyPaused);
     }
     for id in selected {
+        if tx.run.activities.get(&id).is_some_and(Activity::is_paused) {
+            continue;
+        }
         let Some(activity) = tx.run.activities.get_mut(&id) else { continue };
         activity.row.stamp += u32::from(!activity.is_started());
-        activity.row.pause.get_or_insert_with(|| Pause {
+        activity.row.pause = Some(Pause {
             at: tx.now.0,
             identity: input.identity.clone(),
             reason: input.reason.clone(),
@@ -51,9 +54,10 @@ pub(crate) fn pause(tx: &mut Tx<'_>, input: &PauseActivity) -> Result<(), Refuse
 /// Lets paused activities go on, at once or spread over a while.
 pub(crate) fn unpause(tx: &mut Tx<'_>, input: &UnpauseActivity) -> Result<(), Refused> {
     for id in select(tx.run, &input.selector)? {
-        let Some(activity) = tx.run.activities.get_mut(&id).filter(|it| it.is_paused()) else {
+        if !tx.run.activities.get(&id).is_some_and(Activity::is_paused) {
             continue;
-        };
+        }
+        let Some(activity) = tx.run.activities.get_mut(&id) else { continue };
         activity.row.pause = None;
         if input.reset_attempts {
             start_over(activity);
@@ -91,6 +95,10 @@ pub(crate) fn reset(tx: &mut Tx<'_>, input: &ResetActivity) -> Result<(), Refuse
 
 /// Changes what the workflow asked for.
 pub(crate) fn update(tx: &mut Tx<'_>, input: &UpdateActivityOptions) -> Result<(), Refused> {
+    if input.mask.is_empty() != input.restore_original {
+        let problem = "either names what to change, or restores what the workflow asked for";
+        return Err(invalid("update_mask", problem.to_owned()));
+    }
     let selected = select(tx.run, &input.selector)?;
     let run_timeout = tx.run.run_timeout();
     for id in selected {

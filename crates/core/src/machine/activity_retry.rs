@@ -9,7 +9,7 @@ use steadfast_retry::{Decision, Seed, Signals, State as Counters, Timestamp, dec
 use crate::{
     deadline::ActivityDeadline,
     failure::{caused_by, for_decision, of_server, of_timeout, retry_state, shortened},
-    input::FailActivity,
+    input::{FailActivity, Heartbeat},
     machine::activity::{self, close, log},
     policy,
     refused::Refused,
@@ -27,15 +27,17 @@ const NO_TIME: &str = "Not enough time to schedule next retry before activity Sc
 pub(crate) fn report_failure(tx: &mut Tx<'_>, input: FailActivity) -> Result<(), Refused> {
     let id = activity::under_way(tx.run, &input.token)?;
     if input.last_heartbeat_details.is_some() {
-        activity::record_heartbeat(tx, id, input.last_heartbeat_details);
+        let beat = Heartbeat { token: input.token, details: input.last_heartbeat_details };
+        activity::heartbeat(tx, beat)?;
     }
     let failure = input.failure.unwrap_or_else(|| of_server("activity failed", false));
+    // The decision sees what failed, not what is left of it.
+    let Some(decision) = decide_on(tx, id, &failure) else { return Ok(()) };
     let failure = if size::of(Some(&failure)) > tx.limits.blob_bytes_max {
         shortened(failure, tx.limits.last_failure_bytes_max)
     } else {
         failure
     };
-    let Some(decision) = decide_on(tx, id, &failure) else { return Ok(()) };
     if !goes_on(tx, id, &decision, &failure, AttemptOutcome::Failed) {
         write_failed(tx, id, failure, retry_state(decision.retry_state()), &input.identity);
     }
@@ -61,7 +63,11 @@ pub(crate) fn due(tx: &mut Tx<'_>, id: i64) {
         return;
     }
     match what {
-        ActivityDeadline::Retry => enqueue(tx, id),
+        ActivityDeadline::Retry => {
+            enqueue(tx, id);
+            // Nobody may have looked for so long that more of its deadlines have passed.
+            due(tx, id);
+        }
         ActivityDeadline::StartToClose => {
             attempt_timed_out(tx, id, enums::TimeoutType::StartToClose);
         }
@@ -76,8 +82,10 @@ pub(crate) fn due(tx: &mut Tx<'_>, id: i64) {
         }
         ActivityDeadline::ScheduleToClose => {
             let failure = timeout(activity, enums::TimeoutType::ScheduleToClose, NO_TIME);
-            let attempt = log(tx, activity, AttemptOutcome::TimedOut(failure.clone()));
-            tx.out.attempts.push(attempt);
+            if activity.is_started() {
+                let attempt = log(tx, activity, AttemptOutcome::TimedOut(failure.clone()));
+                tx.out.attempts.push(attempt);
+            }
             write_timed_out(tx, id, failure, enums::RetryState::Timeout.into());
         }
     }
@@ -117,9 +125,17 @@ fn attempt_timed_out(tx: &mut Tx<'_>, id: i64, kind: enums::TimeoutType) {
 /// Asks whether there is to be another attempt.
 fn decide_on(tx: &Tx<'_>, id: i64, failure: &Failure) -> Option<Decision> {
     let activity = tx.run.activities.get(&id)?;
-    let policy = activity.retry_policy().map(|policy| policy::known(policy).for_activity());
     let row = &activity.row;
-    let counters = Counters::at_attempt(row.attempt, Timestamp(row.first_scheduled_at));
+    let policy = activity.retry_policy().map(|wire| {
+        let mut policy = policy::known(wire);
+        if row.reset {
+            // It starts over: the attempt under way is the one before the first.
+            policy.maximum_attempts = 0;
+        }
+        policy.for_activity()
+    });
+    let attempt = if row.reset { 1 } else { row.attempt };
+    let counters = Counters::at_attempt(attempt, Timestamp(row.first_scheduled_at));
     let signals = Signals {
         cancel_requested: activity.is_cancel_requested(),
         paused: activity.is_paused(),

@@ -5,12 +5,11 @@ use std::time::Duration;
 use steadfast_proto::{
     command, common,
     enums::{self, WorkflowTaskFailedCause as FailedCause},
-    history::{self, HistoryEvent},
-    taskqueue,
+    history, taskqueue,
 };
 
 use crate::{
-    bad,
+    bad, ending,
     limits::Limits,
     policy,
     refused::BadCommand,
@@ -19,7 +18,7 @@ use crate::{
     span::to_wire,
     state::{Activity, Timeouts},
     transition::Effect,
-    tx::{Note, Tx, activity_of_close},
+    tx::{Note, Tx},
 };
 
 const CAUSE: FailedCause = FailedCause::BadScheduleActivityAttributes;
@@ -69,7 +68,7 @@ pub(crate) fn request_cancel(
     tx: &mut Tx<'_>,
     wanted: command::RequestCancelActivityTaskCommandAttributes,
     completed: i64,
-    identity: &str,
+    (identity, note): (&str, Note),
 ) -> Result<bool, BadCommand> {
     let id = wanted.scheduled_event_id;
     let cause = FailedCause::BadRequestCancelActivityAttributes;
@@ -83,10 +82,11 @@ pub(crate) fn request_cancel(
         return Err(bad::command(cause, detail));
     }
     let is_waiting = pending.is_some_and(|activity| !activity.is_started());
-    let requested = tx.append(history::ActivityTaskCancelRequestedEventAttributes {
+    let event = history::ActivityTaskCancelRequestedEventAttributes {
         scheduled_event_id: id,
         workflow_task_completed_event_id: completed,
-    });
+    };
+    let requested = tx.append_noted(event, note);
     if is_waiting {
         tx.append(history::ActivityTaskCanceledEventAttributes {
             details: Some(not_started()),
@@ -200,7 +200,7 @@ fn queue(run: &Run, wanted: Option<taskqueue::TaskQueue>) -> taskqueue::TaskQueu
 
 /// Whether the activity's end waits for the very task whose worker wants it cancelled.
 fn has_ended_meanwhile(run: &Run, id: i64) -> bool {
-    run.buffer.iter().any(|(_, event): (_, &HistoryEvent)| activity_of_close(event) == Some(id))
+    run.buffer.iter().any(|(_, event)| ending::subject(event) == Some(id))
 }
 
 fn or_at_most(value: Duration, limit: Duration) -> Duration {

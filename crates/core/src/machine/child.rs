@@ -11,9 +11,14 @@
 //! Starting it, and hearing of its end, may be repeated after a crash: what is known already
 //! changes nothing.
 
+use std::time::Duration;
+
 use steadfast_proto::{
     command, common,
-    enums::{ParentClosePolicy, TaskQueueKind, WorkflowTaskFailedCause as FailedCause},
+    enums::{
+        ParentClosePolicy, TaskQueueKind, WorkflowIdReusePolicy as ReusePolicy,
+        WorkflowTaskFailedCause as FailedCause,
+    },
     history::{self, history_event::Attributes},
     taskqueue,
 };
@@ -69,6 +74,9 @@ pub(crate) fn started(tx: &mut Tx<'_>, input: &ChildStarted) -> Result<(), Refus
 pub(crate) fn start_failed(tx: &mut Tx<'_>, input: &ChildStartFailed) -> Result<(), Refused> {
     let id = input.initiated_event_id;
     let child = tx.run.children.get(&id).ok_or(Refused::WrongRun)?;
+    if !child.row.run_id.is_empty() {
+        return Err(Refused::WrongRun);
+    }
     let asked = child.initiated.clone();
     tx.happen(history::StartChildWorkflowExecutionFailedEventAttributes {
         namespace: asked.namespace.clone(),
@@ -163,6 +171,9 @@ fn initiated(
         | ParentClosePolicy::Abandon
         | ParentClosePolicy::RequestCancel) => given,
     };
+    let reuse_policy = Some(wanted.workflow_id_reuse_policy())
+        .filter(|policy| *policy != ReusePolicy::Unspecified)
+        .unwrap_or(ReusePolicy::AllowDuplicate);
     let name = wanted.task_queue.map(|queue| queue.name).filter(|name| !name.is_empty());
     let task_queue = taskqueue::TaskQueue {
         name: name.unwrap_or_else(|| tx.run.task_queue().to_owned()),
@@ -171,6 +182,10 @@ fn initiated(
     };
     let execution_timeout = from_wire(wanted.workflow_execution_timeout.as_ref());
     let run_timeout = from_wire(wanted.workflow_run_timeout.as_ref());
+    let task_timeout = match from_wire(wanted.workflow_task_timeout.as_ref()) {
+        Duration::ZERO => tx.limits.task_timeout,
+        given => given.min(tx.limits.task_timeout_max),
+    };
     history::StartChildWorkflowExecutionInitiatedEventAttributes {
         namespace: tx.run.identity.namespace.clone(),
         namespace_id: tx.run.identity.namespace_id.clone(),
@@ -180,11 +195,11 @@ fn initiated(
         input: wanted.input,
         workflow_execution_timeout: to_wire(execution_timeout),
         workflow_run_timeout: to_wire(shorter(run_timeout, execution_timeout)),
-        workflow_task_timeout: wanted.workflow_task_timeout,
+        workflow_task_timeout: to_wire(task_timeout),
         parent_close_policy: close_policy.into(),
         control: wanted.control,
         workflow_task_completed_event_id: completed,
-        workflow_id_reuse_policy: wanted.workflow_id_reuse_policy,
+        workflow_id_reuse_policy: reuse_policy.into(),
         retry_policy,
         cron_schedule: wanted.cron_schedule,
         header: wanted.header,
@@ -197,7 +212,7 @@ fn initiated(
 }
 
 /// The shorter of two limits, of which zero is none.
-pub(crate) fn shorter(one: std::time::Duration, other: std::time::Duration) -> std::time::Duration {
+fn shorter(one: Duration, other: Duration) -> Duration {
     if one.is_zero() {
         other
     } else if other.is_zero() {

@@ -16,14 +16,14 @@ use steadfast_proto::{
     enums::ContinueAsNewInitiator as Initiator,
     failure::Failure,
     history::{self, history_event::Attributes},
-    update,
+    update::{Outcome, outcome::Value},
 };
 
 use crate::{
     failure::{of_application, of_timeout, retry_state},
     machine::{
         successor::{self, Verdict},
-        workflow_task,
+        update, workflow_task,
     },
     state::{Child, Message, Notice, Target},
     transition::{Aborted, Effect, UpdateProgress},
@@ -31,41 +31,52 @@ use crate::{
 };
 
 /// The workflow has a result.
-pub(crate) fn complete(tx: &mut Tx<'_>, result: Option<common::Payloads>, completed: i64) {
-    let next = successor::by_cron(tx, result.clone(), None);
+pub(crate) fn complete(
+    tx: &mut Tx<'_>,
+    result: Option<common::Payloads>,
+    completed: i64,
+    note: Note,
+) {
+    let next = successor::by_cron(tx, Ok(result.clone()));
     let event = history::WorkflowExecutionCompletedEventAttributes {
         result,
         workflow_task_completed_event_id: completed,
         new_execution_run_id: next.unwrap_or_default(),
     };
-    close(tx, event);
+    close_noted(tx, event, note);
 }
 
 /// The workflow has failed.
-pub(crate) fn fail(tx: &mut Tx<'_>, failure: Failure, completed: i64) {
-    let verdict = match successor::by_retry(tx, &failure) {
+pub(crate) fn fail(tx: &mut Tx<'_>, failure: Failure, completed: i64, note: Note) {
+    let verdict = match successor::by_retry(tx, &failure, None) {
         Verdict::Again { run_id, delay } => {
-            return continue_retried(tx, run_id, delay, failure, completed);
+            close_noted(tx, retried(tx, run_id, delay, failure, completed), note);
+            return;
         }
         Verdict::Ends(verdict) => verdict,
     };
-    let next = successor::by_cron(tx, None, Some(&failure));
+    let next = successor::by_cron(tx, Err(&failure));
     let event = history::WorkflowExecutionFailedEventAttributes {
         failure: Some(failure),
         retry_state: retry_state(verdict),
         workflow_task_completed_event_id: completed,
         new_execution_run_id: next.unwrap_or_default(),
     };
-    close(tx, event);
+    close_noted(tx, event, note);
 }
 
 /// The workflow has ended as it was asked to.
-pub(crate) fn cancel(tx: &mut Tx<'_>, details: Option<common::Payloads>, completed: i64) {
+pub(crate) fn cancel(
+    tx: &mut Tx<'_>,
+    details: Option<common::Payloads>,
+    completed: i64,
+    note: Note,
+) {
     let event = history::WorkflowExecutionCanceledEventAttributes {
         workflow_task_completed_event_id: completed,
         details,
     };
-    close(tx, event);
+    close_noted(tx, event, note);
 }
 
 /// The run's time is over. The chain may go on, unless its own time is over too.
@@ -77,18 +88,20 @@ pub(crate) fn time_out(tx: &mut Tx<'_>, chain_is_over: bool) {
     }
     let kind = enums::TimeoutType::StartToClose;
     let failure = of_timeout(kind, "workflow timeout", None);
-    let verdict = match successor::by_retry(tx, &failure) {
+    let last_result = tx.run.started.last_completion_result.clone();
+    let verdict = match successor::by_retry(tx, &failure, last_result) {
         Verdict::Again { run_id, delay } => {
-            return continue_retried(tx, run_id, delay, failure, 0);
+            close(tx, retried(tx, run_id, delay, failure, 0));
+            return;
         }
         Verdict::Ends(verdict) => verdict,
     };
-    let next = successor::by_cron(tx, None, Some(&failure));
+    let next = successor::by_cron(tx, Err(&failure));
     close(tx, timed_out(retry_state(verdict), next));
 }
 
 /// Writes the last event and does what goes with it.
-pub(crate) fn close(tx: &mut Tx<'_>, event: impl Into<Attributes>) {
+fn close(tx: &mut Tx<'_>, event: impl Into<Attributes>) {
     close_noted(tx, event, Note::default());
 }
 
@@ -109,16 +122,16 @@ pub(crate) fn close_noted(tx: &mut Tx<'_>, event: impl Into<Attributes>, note: N
     tx.effect(Effect::Closed);
 }
 
-fn continue_retried(
-    tx: &mut Tx<'_>,
+#[expect(deprecated, reason = "the failure is what a retried run is asked for")]
+fn retried(
+    tx: &Tx<'_>,
     new_execution_run_id: String,
     delay: std::time::Duration,
     failure: Failure,
     completed: i64,
-) {
-    let started = tx.run.started.clone();
-    #[expect(deprecated, reason = "the failure is what a retried run is asked for")]
-    let event = history::WorkflowExecutionContinuedAsNewEventAttributes {
+) -> history::WorkflowExecutionContinuedAsNewEventAttributes {
+    let started = &tx.run.started;
+    history::WorkflowExecutionContinuedAsNewEventAttributes {
         new_execution_run_id,
         workflow_type: started.workflow_type.clone(),
         task_queue: started.task_queue.clone(),
@@ -133,8 +146,7 @@ fn continue_retried(
         memo: started.memo.clone(),
         search_attributes: started.search_attributes.clone(),
         ..history::WorkflowExecutionContinuedAsNewEventAttributes::default()
-    };
-    close(tx, event);
+    }
 }
 
 fn timed_out(
@@ -149,19 +161,14 @@ fn timed_out(
 
 /// Updates that were taken on fail; the others never were.
 fn abort_updates(tx: &mut Tx<'_>) {
-    let open: Vec<(String, bool)> = tx
-        .run
-        .updates
-        .iter()
-        .filter(|(_, update)| !update.is_completed())
-        .map(|(id, update)| (id.clone(), update.is_accepted()))
-        .collect();
+    let open: Vec<(String, bool)> =
+        update::in_flight(tx.run).map(|(id, update)| (id.clone(), update.is_accepted())).collect();
     let why = if tx.out.successor.is_some() { Aborted::Continued } else { Aborted::Closed };
     for (update_id, accepted) in open {
         let progress = if accepted {
             UpdateProgress::Completed(closed_before_update())
         } else {
-            tx.run.updates.remove(&update_id);
+            update::forget(tx.run, &update_id);
             UpdateProgress::Aborted(why)
         };
         tx.effect(Effect::UpdateChanged { update_id, progress });
@@ -169,12 +176,12 @@ fn abort_updates(tx: &mut Tx<'_>) {
 }
 
 /// What an update comes to that was taken on by a run that closed without finishing it.
-pub fn closed_before_update() -> update::Outcome {
+pub fn closed_before_update() -> Outcome {
     let failure = of_application(
         "AcceptedUpdateCompletedWorkflow",
         "Workflow Update failed because the Workflow completed before the Update completed.",
     );
-    update::Outcome { value: Some(update::outcome::Value::Failure(failure)) }
+    Outcome { value: Some(Value::Failure(failure)) }
 }
 
 fn tell_parent(tx: &mut Tx<'_>) {

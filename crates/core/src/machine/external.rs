@@ -51,7 +51,9 @@ pub(crate) fn signal(
         bytes,
         tx.limits,
     )?;
-    check_pending(tx, FailedCause::PendingSignalsLimitExceeded, "signals")?;
+    check_pending(tx, FailedCause::PendingSignalsLimitExceeded, "signals", |it| {
+        matches!(it, ExternalInitiated::Signal(_))
+    })?;
     let initiated_event_id = tx.append_noted(
         SignalInitiated {
             workflow_task_completed_event_id: completed,
@@ -89,7 +91,10 @@ pub(crate) fn cancel(
             format!("start and cancel of child {:?} in the same workflow task", wanted.workflow_id);
         return Err(bad::command(cause, detail));
     }
-    check_pending(tx, FailedCause::PendingRequestCancelLimitExceeded, "requests to cancel")?;
+    let cause = FailedCause::PendingRequestCancelLimitExceeded;
+    check_pending(tx, cause, "requests to cancel", |it| {
+        matches!(it, ExternalInitiated::Cancel(_))
+    })?;
     let initiated_event_id = tx.append_noted(
         CancelInitiated {
             workflow_task_completed_event_id: completed,
@@ -138,15 +143,25 @@ fn check_target(
     Ok(())
 }
 
-fn check_pending(tx: &Tx<'_>, cause: FailedCause, what: &str) -> Result<(), BadCommand> {
-    bad::check_pending(cause, what, tx.run.externals.len(), tx.limits)
+/// They are told apart and counted only when there are so many that it matters.
+fn check_pending(
+    tx: &Tx<'_>,
+    cause: FailedCause,
+    what: &str,
+    counts: fn(&ExternalInitiated) -> bool,
+) -> Result<(), BadCommand> {
+    if tx.run.externals.len() < tx.limits.pending_max {
+        return Ok(());
+    }
+    let pending = tx.run.externals.iter().filter(|(_, external)| counts(&external.initiated));
+    bad::check_pending(cause, what, pending.count(), tx.limits)
 }
 
 fn starts_in_this_task(tx: &Tx<'_>, workflow_id: &str, completed: i64) -> bool {
-    tx.run.children.iter().rev().any(|(_, child)| {
-        child.initiated.workflow_task_completed_event_id == completed
-            && child.initiated.workflow_id == workflow_id
-    })
+    let started = tx.run.children.iter().rev().map(|(_, child)| &child.initiated);
+    started
+        .take_while(|child| child.workflow_task_completed_event_id == completed)
+        .any(|child| child.workflow_id == workflow_id)
 }
 
 #[expect(deprecated, reason = "`control` is echoed for older workers")]

@@ -35,6 +35,7 @@ pub(crate) fn upsert_search_attributes(
     tx: &mut Tx<'_>,
     wanted: command::UpsertWorkflowSearchAttributesCommandAttributes,
     completed: i64,
+    note: Note,
 ) -> Result<(), BadCommand> {
     let cause = FailedCause::BadSearchAttributes;
     if wanted.search_attributes.is_none() {
@@ -42,10 +43,11 @@ pub(crate) fn upsert_search_attributes(
     }
     let bytes = size::of(wanted.search_attributes.as_ref());
     bad::check_size(cause, "SearchAttributes", bytes, tx.limits)?;
-    tx.append(history::UpsertWorkflowSearchAttributesEventAttributes {
+    let event = history::UpsertWorkflowSearchAttributesEventAttributes {
         workflow_task_completed_event_id: completed,
         search_attributes: wanted.search_attributes,
-    });
+    };
+    tx.append_noted(event, note);
     tx.out.visible = true;
     Ok(())
 }
@@ -54,15 +56,17 @@ pub(crate) fn modify(
     tx: &mut Tx<'_>,
     wanted: command::ModifyWorkflowPropertiesCommandAttributes,
     completed: i64,
+    note: Note,
 ) -> Result<(), BadCommand> {
     let cause = FailedCause::BadModifyWorkflowPropertiesAttributes;
     if wanted.upserted_memo.is_none() {
         return Err(bad::command(cause, "UpsertedMemo is not set on command."));
     }
-    tx.append(history::WorkflowPropertiesModifiedEventAttributes {
+    let event = history::WorkflowPropertiesModifiedEventAttributes {
         workflow_task_completed_event_id: completed,
         upserted_memo: wanted.upserted_memo,
-    });
+    };
+    tx.append_noted(event, note);
     if size::of(tx.run.memo()) > tx.limits.memo_bytes_max {
         return Err(bad::too_large(cause, "Memo"));
     }

@@ -16,7 +16,7 @@ pub(crate) fn receive(tx: &mut Tx<'_>, signal: Signal) -> Result<(), Refused> {
     if !signal.request_id.is_empty() && tx.run.requests.get(&signal.request_id).is_some() {
         return Ok(());
     }
-    if tx.run.state.closing {
+    if tx.run.is_closing() {
         return Err(Refused::Closing);
     }
     if tx.run.state.signals >= tx.limits.signals_max {

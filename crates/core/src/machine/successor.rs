@@ -21,7 +21,7 @@ use crate::{
     size,
     span::{from_wire, kept, to_wire},
     state::Started,
-    tx::{Context, Tx},
+    tx::{Context, Note, Tx},
 };
 
 /// What a policy says about a run that failed.
@@ -38,7 +38,11 @@ pub(crate) enum Verdict {
 }
 
 /// Starts the run that follows a failed one, if its policy says so.
-pub(crate) fn by_retry(tx: &mut Tx<'_>, failure: &Failure) -> Verdict {
+pub(crate) fn by_retry(
+    tx: &mut Tx<'_>,
+    failure: &Failure,
+    last_completion_result: Option<common::Payloads>,
+) -> Verdict {
     let started = tx.run.started.clone();
     if tx.run.state.cancel_requested && started.retry_policy.is_some() {
         return Verdict::Ends(RetryState::CancelRequested);
@@ -56,6 +60,7 @@ pub(crate) fn by_retry(tx: &mut Tx<'_>, failure: &Failure) -> Verdict {
             let mut next = following(&started, Initiator::Retry, delay);
             next.attempt = started.attempt.saturating_add(1);
             next.continued_failure = Some(failure.clone());
+            next.last_completion_result = last_completion_result;
             next.completion_callbacks.clone_from(&started.completion_callbacks);
             Verdict::Again { run_id: begin(tx, next), delay }
         }
@@ -65,11 +70,11 @@ pub(crate) fn by_retry(tx: &mut Tx<'_>, failure: &Failure) -> Verdict {
     }
 }
 
-/// Starts the run that a cron schedule asks for next, if there is a schedule.
+/// Starts the run that a cron schedule asks for next, if there is a schedule. A run that failed
+/// hands on the result that it was given.
 pub(crate) fn by_cron(
     tx: &mut Tx<'_>,
-    result: Option<common::Payloads>,
-    failure: Option<&Failure>,
+    end: Result<Option<common::Payloads>, &Failure>,
 ) -> Option<String> {
     let started = tx.run.started.clone();
     if started.cron_schedule.is_empty() || tx.run.state.cancel_requested {
@@ -83,8 +88,10 @@ pub(crate) fn by_cron(
     }
     let mut next = following(&started, Initiator::CronSchedule, delay);
     next.attempt = 1;
-    next.continued_failure = failure.cloned();
-    next.last_completion_result = result.or_else(|| started.last_completion_result.clone());
+    (next.last_completion_result, next.continued_failure) = match end {
+        Ok(result) => (result, None),
+        Err(failure) => (started.last_completion_result.clone(), Some(failure.clone())),
+    };
     Some(begin(tx, next))
 }
 
@@ -93,6 +100,7 @@ pub(crate) fn by_workflow(
     tx: &mut Tx<'_>,
     wanted: command::ContinueAsNewWorkflowExecutionCommandAttributes,
     completed: i64,
+    note: Note,
 ) -> Result<(), BadCommand> {
     check(tx, &wanted)?;
     let started = tx.run.started.clone();
@@ -122,7 +130,7 @@ pub(crate) fn by_workflow(
     };
     next.completion_callbacks.clone_from(&started.completion_callbacks);
     let new_execution_run_id = begin(tx, next.clone());
-    close::close(tx, continued(wanted, next, new_execution_run_id, completed));
+    close::close_noted(tx, continued(wanted, next, new_execution_run_id, completed), note);
     Ok(())
 }
 
@@ -153,7 +161,7 @@ fn begin(tx: &mut Tx<'_>, mut started: Started) -> String {
         request_id: tx.entropy.id(),
         signal: None,
     };
-    let context = Context { now: tx.now, entropy: tx.entropy.clone(), limits: tx.limits };
+    let context = Context { now: tx.now, entropy: tx.entropy.split(), limits: tx.limits };
     tx.out.successor = Some(Box::new(create::create(start, context)));
     run_id
 }

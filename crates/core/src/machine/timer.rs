@@ -21,7 +21,6 @@ use crate::{
     bad,
     machine::workflow_task,
     refused::BadCommand,
-    run::Run,
     tx::{Note, Tx},
 };
 
@@ -55,21 +54,22 @@ pub(crate) fn cancel(
     tx: &mut Tx<'_>,
     wanted: command::CancelTimerCommandAttributes,
     completed: i64,
-    identity: &str,
+    (identity, note): (&str, Note),
 ) -> Result<(), BadCommand> {
     let cause = FailedCause::BadCancelTimerAttributes;
     bad::check_name(cause, "TimerId", &wanted.timer_id, tx.limits)?;
     let pending = tx.run.timers.named(&wanted.timer_id).copied();
-    let Some(started_event_id) = pending.or_else(|| unfire(tx.run, &wanted.timer_id)) else {
+    let Some(started_event_id) = pending.or_else(|| unfire(tx, &wanted.timer_id)) else {
         let detail = format!("no pending timer with ID {}", wanted.timer_id);
         return Err(bad::command(cause, detail));
     };
-    tx.append(history::TimerCanceledEventAttributes {
+    let event = history::TimerCanceledEventAttributes {
         timer_id: wanted.timer_id,
         started_event_id,
         workflow_task_completed_event_id: completed,
         identity: identity.to_owned(),
-    });
+    };
+    tx.append_noted(event, note);
     Ok(())
 }
 
@@ -85,13 +85,14 @@ pub(crate) fn due(tx: &mut Tx<'_>, started_event_id: i64) {
 }
 
 /// Takes a fired event out of the buffer; gives the event that started the timer.
-fn unfire(run: &mut Run, timer_id: &str) -> Option<i64> {
-    let (key, started) = run.buffer.iter().find_map(|(key, event)| match &event.attributes {
-        Some(Attributes::TimerFiredEventAttributes(fired)) if fired.timer_id == timer_id => {
-            Some((*key, fired.started_event_id))
-        }
-        _ => None,
-    })?;
-    run.buffer.remove(&key);
+fn unfire(tx: &mut Tx<'_>, timer_id: &str) -> Option<i64> {
+    let (number, started) =
+        tx.run.buffer.iter().find_map(|(number, event)| match &event.attributes {
+            Some(Attributes::TimerFiredEventAttributes(fired)) if fired.timer_id == timer_id => {
+                Some((*number, fired.started_event_id))
+            }
+            _ => None,
+        })?;
+    tx.unbuffer(number);
     Some(started)
 }

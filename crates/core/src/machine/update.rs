@@ -18,12 +18,13 @@ use steadfast_proto::{
     history,
     prost_types::Any,
     protocol::{Message, message::SequencingId},
-    update::{Acceptance, Outcome, Rejection, Request, Response, outcome::Value},
+    update::{Acceptance, Meta, Outcome, Rejection, Request, Response, outcome::Value},
 };
 
 use crate::{
     bad,
     failure::of_application,
+    fold,
     machine::workflow_task,
     refused::{BadCommand, Refused},
     run::Run,
@@ -40,25 +41,28 @@ const FAILING: u32 = 3;
 /// Takes a request in. One that is known already changes nothing.
 pub(crate) fn admit(tx: &mut Tx<'_>, request: Request) -> Result<(), Refused> {
     let id = id_of(&request);
+    if id.is_empty() {
+        let problem = "must be set".to_owned();
+        return Err(Refused::Invalid { field: "update_id", problem });
+    }
     if tx.run.updates.get(&id).is_some() {
         return Ok(());
     }
-    if tx.run.state.closing {
+    if tx.run.is_closing() {
         return Err(Refused::Closing);
     }
     if is_failing(tx.run) {
         return Err(Refused::TaskFailing);
     }
-    let in_flight = tx.run.updates.iter().filter(|(_, update)| !update.is_completed()).count();
     let limit = tx.limits.updates_in_flight_max;
-    if in_flight >= limit {
+    if tx.run.in_flight.len() >= limit {
         return Err(Refused::UpdatesInFlight { limit });
     }
     let limit = tx.limits.updates_max;
     if tx.run.updates.len() >= limit {
         return Err(Refused::UpdateLimit { limit });
     }
-    tx.run.updates.insert(id, Update { request: Some(request), ..Update::default() });
+    fold::begin_update(tx.run, id, Update { request: Some(request), ..Update::default() });
     workflow_task::want(tx);
     Ok(())
 }
@@ -91,7 +95,7 @@ pub(crate) fn take_back(tx: &mut Tx<'_>) {
 /// The workflow task that carried them was botched: their callers are told.
 pub(crate) fn abort_sent(tx: &mut Tx<'_>) {
     for update_id in sent(tx.run) {
-        tx.run.updates.remove(&update_id);
+        forget(tx.run, &update_id);
         let progress = UpdateProgress::Aborted(Aborted::TaskFailed);
         tx.effect(Effect::UpdateChanged { update_id, progress });
     }
@@ -99,13 +103,13 @@ pub(crate) fn abort_sent(tx: &mut Tx<'_>) {
 
 /// Whether updates wait for a workflow task.
 pub(crate) fn are_waiting(run: &Run) -> bool {
-    run.updates.iter().any(|(_, update)| is_waiting(update))
+    in_flight(run).any(|(_, update)| is_waiting(update))
 }
 
 /// What the workflow task that is under way says to the worker.
 pub(crate) fn messages(run: &Run) -> Vec<Message> {
     let Some(task) = &run.state.task else { return Vec::new() };
-    let carried = run.updates.iter().filter(|(_, update)| update.sent == task.nonce);
+    let carried = in_flight(run).filter(|(_, update)| update.sent == task.nonce);
     let message = |(id, update): (&String, &Update)| {
         let request = update.request.as_ref()?;
         Some(Message {
@@ -128,27 +132,20 @@ pub(crate) fn answer(tx: &mut Tx<'_>, message: &Message) -> Result<(), BadComman
     match body.type_url.rsplit('.').next() {
         Some("Acceptance") => accept(tx, id, decode(&body)?),
         Some("Response") => complete(tx, id, decode(&body)?),
-        Some("Rejection") => reject(tx, id, decode::<Rejection>(&body)?.failure),
+        Some("Rejection") => refuse(tx, id, decode::<Rejection>(&body)?.failure),
         _ => Err(bad::command(CAUSE, format!("unknown message {:?}", body.type_url))),
     }
 }
 
-/// Rejects those that the completed task carried and the workflow said nothing to.
-pub(crate) fn reject_unanswered(tx: &mut Tx<'_>, nonce: u64) {
-    let unanswered: Vec<String> = tx
-        .run
-        .updates
-        .iter()
-        .filter(|(_, update)| update.sent == nonce && !update.is_accepted())
-        .map(|(id, _)| id.clone())
-        .collect();
-    for id in unanswered {
+/// Rejects those that the workflow was given and said nothing to.
+pub(crate) fn reject_unanswered(tx: &mut Tx<'_>) {
+    for id in sent(tx.run) {
         let failure = of_application(
             "UnprocessedUpdate",
             "Workflow Update is rejected because it wasn't processed by worker. Probably, \
              Workflow Update is not supported by the worker.",
         );
-        let _: Result<(), BadCommand> = reject(tx, &id, Some(failure));
+        reject(tx, &id, Some(failure));
     }
 }
 
@@ -180,10 +177,9 @@ fn complete(tx: &mut Tx<'_>, id: &str, response: Response) -> Result<(), BadComm
     };
     let accepted_event_id = update.row.accepted_event_id;
     let outcome = response.outcome.unwrap_or_default();
+    let meta = Meta { update_id: id.to_owned(), ..response.meta.unwrap_or_default() };
     tx.append(history::WorkflowExecutionUpdateCompletedEventAttributes {
-        meta: response
-            .meta
-            .map(|meta| steadfast_proto::update::Meta { update_id: id.to_owned(), ..meta }),
+        meta: Some(meta),
         accepted_event_id,
         outcome: Some(outcome.clone()),
     });
@@ -192,14 +188,33 @@ fn complete(tx: &mut Tx<'_>, id: &str, response: Response) -> Result<(), BadComm
     Ok(())
 }
 
-fn reject(tx: &mut Tx<'_>, id: &str, failure: Option<Failure>) -> Result<(), BadCommand> {
-    if tx.run.updates.remove(&id.to_owned()).is_none() {
-        return Err(bad::command(CAUSE, format!("update {id} is not known")));
+fn refuse(tx: &mut Tx<'_>, id: &str, failure: Option<Failure>) -> Result<(), BadCommand> {
+    match tx.run.updates.get(&id.to_owned()) {
+        Some(update) if !update.is_accepted() => {
+            reject(tx, id, failure);
+            Ok(())
+        }
+        Some(_) => Err(bad::command(CAUSE, format!("update {id} was accepted before"))),
+        None => Err(bad::command(CAUSE, format!("update {id} is not known"))),
     }
+}
+
+fn reject(tx: &mut Tx<'_>, id: &str, failure: Option<Failure>) {
+    forget(tx.run, id);
     let outcome = Outcome { value: Some(Value::Failure(failure.unwrap_or_default())) };
     let progress = UpdateProgress::Completed(outcome);
     tx.effect(Effect::UpdateChanged { update_id: id.to_owned(), progress });
-    Ok(())
+}
+
+/// An update that is not accepted leaves no trace.
+pub(crate) fn forget(run: &mut Run, id: &str) {
+    run.updates.remove(&id.to_owned());
+    fold::end_update(run, id);
+}
+
+/// The updates that are not completed, in the order in which they came.
+pub(crate) fn in_flight(run: &Run) -> impl Iterator<Item = (&String, &Update)> {
+    run.in_flight.iter().filter_map(|(_, id)| Some((id, run.updates.get(id)?)))
 }
 
 fn is_waiting(update: &Update) -> bool {
@@ -207,12 +222,12 @@ fn is_waiting(update: &Update) -> bool {
 }
 
 fn waiting(run: &Run) -> Vec<String> {
-    let waiting = run.updates.iter().filter(|(_, update)| is_waiting(update));
+    let waiting = in_flight(run).filter(|(_, update)| is_waiting(update));
     waiting.map(|(id, _)| id.clone()).collect()
 }
 
 fn sent(run: &Run) -> Vec<String> {
-    let sent = run.updates.iter().filter(|(_, update)| update.sent != 0 && !update.is_accepted());
+    let sent = in_flight(run).filter(|(_, update)| update.sent != 0 && !update.is_accepted());
     sent.map(|(id, _)| id.clone()).collect()
 }
 

@@ -81,6 +81,9 @@ pub(crate) fn schedule(tx: &mut Tx<'_>) {
 /// A worker takes the task.
 pub(crate) fn start(tx: &mut Tx<'_>, input: StartWorkflowTask) -> Result<(), Refused> {
     let task = tx.run.state.task.as_ref().ok_or(Refused::TaskNotFound)?;
+    if task.is_started() && !input.request_id.is_empty() && task.request_id == input.request_id {
+        return Ok(());
+    }
     let is_offered = task.scheduled_event_id == input.scheduled_event_id
         && task.attempt == input.attempt
         && is_polled(tx.run, input.sticky_queue.as_deref());
@@ -197,17 +200,6 @@ pub(crate) fn time_out(tx: &mut Tx<'_>) {
     schedule(tx);
 }
 
-/// The task was kept alive for too long without a command.
-pub(crate) fn heartbeat_time_out(tx: &mut Tx<'_>) {
-    let Some(task) = tx.run.state.task.clone() else { return };
-    if !task.is_transient() {
-        tx.append(timed_out(&task, enums::TimeoutType::StartToClose));
-    }
-    tx.run.state.task = None;
-    tx.run.state.sticky = None;
-    schedule(tx);
-}
-
 /// The first task of a delayed run is due.
 pub(crate) fn backoff_is_over(tx: &mut Tx<'_>) {
     tx.run.state.backoff_until = 0;
@@ -226,7 +218,8 @@ pub(crate) fn reset_sticky(tx: &mut Tx<'_>) {
     }
 }
 
-fn write_failed(
+/// Ends the task badly.
+pub(crate) fn write_failed(
     tx: &mut Tx<'_>,
     cause: FailedCause,
     failure: Option<Failure>,
