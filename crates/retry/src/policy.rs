@@ -232,6 +232,15 @@ impl Policy {
         Self::compile(vec![(Layer::CallSite, draft)])
     }
 
+    fn place(&mut self, rule: Rule, layer: Layer) {
+        let is_twin = |placed: &&PlacedRule| {
+            let twin = &placed.rule;
+            (placed.layer, &twin.when, twin.then.action) == (layer, &rule.when, rule.then.action)
+        };
+        let twins = self.rules.iter().filter(is_twin).count();
+        self.rules.push(PlacedRule::new(rule, layer, twins));
+    }
+
     fn compile(drafts: Vec<(Layer, Draft)>) -> Self {
         let mut policy = Self {
             name: String::new(),
@@ -246,7 +255,7 @@ impl Policy {
             if policy.name.is_empty() {
                 policy.name = draft.name;
             }
-            policy.rules.extend(draft.rules.into_iter().map(|rule| PlacedRule::new(rule, layer)));
+            draft.rules.into_iter().for_each(|rule| policy.place(rule, layer));
             policy.limits = policy.limits.or(draft.limits);
             default = default.or_else(|| draft.default.map(|default| (layer, default)));
             ending = ending.or(draft.on_exhausted);

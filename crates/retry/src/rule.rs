@@ -106,7 +106,8 @@ pub struct PlacedRule {
 }
 
 /// The identity of a rule: the same as long as its layer, criteria and action are, whatever is
-/// changed around it. So counters survive an edit of the neighbours.
+/// changed around it. So counters survive an edit of the neighbours. Rules that share all three are
+/// told apart by their order.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(transparent)]
 pub struct RuleId(pub u64);
@@ -189,8 +190,9 @@ impl Limits {
 }
 
 impl PlacedRule {
-    pub(crate) fn new(rule: Rule, layer: Layer) -> Self {
-        let text = format!("{layer}|{}|{}", rule.when, rule.then.action);
+    /// `twins` is how many rules before it are told by the same words: the steps of a ladder.
+    pub(crate) fn new(rule: Rule, layer: Layer, twins: usize) -> Self {
+        let text = format!("{layer}|{}|{}|{twins}", rule.when, rule.then.action);
         Self { rule, layer, id: RuleId(xxh3_64(text.as_bytes())) }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use common::{ALWAYS, Outcome, Trial};
 use steadfast_retry::{
-    Failure, Reason,
+    Cause, Failure, Reason,
     preset::edda::{AGGRESSIVE, CONSERVATIVE, DEFAULT, INFINITE, Invalid, Kinds, RetryPolicy},
 };
 
@@ -141,6 +141,11 @@ fn e_31_only_retryable_types_and_their_subclasses_are_retried() {
     assert_eq!(run_type(&policy, "ConnectionError"), 2);
     assert_eq!(run_type(&policy, "ConnectionResetError"), 2);
     assert_eq!(run_type(&policy, "OSError"), 1);
+    // Only the error itself is looked at, not what caused it.
+    let causes = [Cause { error_type: Some("ConnectionError"), ..Cause::default() }];
+    let failure = Failure { causes: &causes, ..Failure::of_type("ValueError", "no") };
+    let compiled = policy.compile().expect("valid");
+    assert_eq!(Trial { failure, ..Trial::new(&compiled, 1) }.run().starts, [0.0]);
     let kinds = Kinds::python().derive("StripeUnreachable", "ConnectionError");
     let own = policy.compile_with(&kinds).expect("valid");
     let failure = Failure::of_type("StripeUnreachable", "no");

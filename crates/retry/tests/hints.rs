@@ -51,6 +51,7 @@ fn headers_say_when_to_come_back() {
         Retry-After: Thu, 01 Jan 1970 00:00:00 GMT                        | 0s
         Retry-After: Mon, 16 Nov 2026 08:49:37 GMT                        | 1d
         Retry-After: Tue, 29 Feb 2028 00:00:00 GMT                        | 470d15h10m23s
+        Retry-After: Sun, 15 Nov 2026 08:50:60 GMT                        | 1m22s
         Retry-After: Sun, 15 Nov 2026 25:00:00 GMT                        | nothing
         Retry-After: Sun, 15 Foo 2026 08:51:37 GMT                        | nothing
         Retry-After: Sun, 15 Nov 2026 08:51:37 PST                        | nothing

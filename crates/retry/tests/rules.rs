@@ -345,7 +345,39 @@ fn a_rules_count_survives_an_edit_of_its_neighbours() {
     let before = policy("type=A => retry max=3; type=B => fail");
     let after = policy("code=500 => park; type=C => fail; type=A => retry max=3");
     assert_eq!(before.rules()[0].id, after.rules()[2].id);
-    assert_ne!(before.rules()[0].id, before.rules()[1].id);
+    let ids = |text: &str| -> Vec<_> { policy(text).rules().iter().map(|rule| rule.id).collect() };
+    let mut all = ids("type=A => retry; type=B => retry; type=A => fail; type=A => retry after=1h");
+    all.extend(ids("type=A => retry layer=operator"));
+    all.sort();
+    all.dedup();
+    assert_eq!(all.len(), 5);
+}
+
+#[test]
+fn rules_with_the_same_criteria_make_a_ladder() {
+    let ladder = policy(
+        "type=A => retry max=3 after=10m; type=A => retry max=3 after=2h; type=A => dead_letter",
+    );
+    let mut state = State::started(Timestamp::default());
+    let steps: Vec<String> = (0..5)
+        .map(|_| {
+            let failure = Failure::of_type("A", "");
+            let (signals, now) = (Signals::default(), Timestamp::default());
+            let decision = decide(Some(&ladder), &state, &failure, &signals, now, Seed::new(&[]));
+            state.record(&decision);
+            decision.to_string()
+        })
+        .collect();
+    assert_eq!(
+        steps,
+        [
+            "retry in 10m: backoff (rule 1)",
+            "retry in 10m: backoff (rule 1)",
+            "retry in 2h: backoff (rule 2)",
+            "retry in 2h: backoff (rule 2)",
+            "exhausted, dead_letter: the rule says so (rule 3)",
+        ]
+    );
 }
 
 #[test]

@@ -100,6 +100,16 @@ fn the_same_policy_gives_the_same_report() {
 }
 
 #[test]
+fn waits_are_rounded_up_to_the_next_second() {
+    let backoff = Backoff::constant(Duration::from_millis(1_500));
+    let default = Some(Behaviour::retrying(backoff));
+    let policy = Policy::new(Draft { default, ..Draft::default() }).expect("valid");
+    let model = Outage { arrivals: 1, capacity: 1, down_for: 6, observe: 1, ..Outage::default() };
+    // Those who came at second 0, 1, … 5 tried 3, 3, 2, 2, 1 and 1 times.
+    assert_eq!(model.run(&policy).attempts_in_outage, 12);
+}
+
+#[test]
 fn a_short_blip_is_worked_off_when_there_is_room() {
     let model =
         Outage { arrivals: 10, capacity: 100, down_for: 60, observe: 600, ..Outage::default() };

@@ -204,6 +204,9 @@ fn t_37_the_simulator_says_when_each_attempt_starts_and_stops() {
           3         9s        11s  ok
     completed at 11s
     ");
+    let just_in_time = [Attempt::succeeding(secs(5))];
+    let made_it = play(&Script { attempts: &just_in_time, ..script });
+    assert_eq!((made_it.end, made_it.ended_at), (End::Completed, Timestamp::from_secs(5)));
     let hopeless = [Attempt::failing(secs(20), failure)];
     let deadline = Timeouts { start_to_close: None, schedule_to_close: Some(secs(30)) };
     let late = play(&Script { timeouts: deadline, attempts: &hopeless, ..script });
