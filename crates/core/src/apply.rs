@@ -28,6 +28,7 @@ impl Run {
         let mut tx = Tx::begin(self, context);
         match take(&mut tx, input) {
             Ok(()) => {
+                workflow_task::schedule_wanted(&mut tx);
                 keep_within_limits(&mut tx);
                 Ok(tx.commit())
             }

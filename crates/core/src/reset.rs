@@ -80,6 +80,7 @@ impl Run {
             reapply(&mut tx, event, &reset);
         }
         workflow_task::want(&mut tx);
+        workflow_task::schedule_wanted(&mut tx);
         tx.out.visible = true;
         let mut transition = tx.commit();
         transition.events.splice(0..0, kept);

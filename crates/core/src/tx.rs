@@ -46,6 +46,8 @@ pub(crate) struct Tx<'a> {
     pub(crate) limits: &'a Limits,
     pub(crate) entropy: Entropy,
     pub(crate) out: Transition,
+    /// Whether the workflow has to hear of what happened.
+    pub(crate) wants_task: bool,
     saved: State,
 }
 
@@ -63,7 +65,7 @@ impl<'a> Tx<'a> {
         let Context { now, entropy, limits } = context;
         // A clock may go back, a history may not. And 0 stands for no instant at all.
         let now = now.max(Timestamp(run.state.last_event_at.max(1)));
-        Self { run, now, limits, entropy, out: Transition::default(), saved }
+        Self { run, now, limits, entropy, out: Transition::default(), wants_task: false, saved }
     }
 
     /// Writes an event now.
@@ -152,6 +154,7 @@ impl<'a> Tx<'a> {
     pub(crate) fn roll_back(&mut self) {
         self.run.roll_back(self.saved.clone());
         self.out = Transition::default();
+        self.wants_task = false;
     }
 
     /// Makes it final. What changed nothing is not a step.

@@ -34,6 +34,7 @@ pub(crate) fn create(start: Start, context: Context<'_>) -> (Run, Transition) {
         signal::write(&mut tx, signal);
     }
     workflow_task::want(&mut tx);
+    workflow_task::schedule_wanted(&mut tx);
     tx.out.visible = true;
     let transition = tx.commit();
     (run, transition)

@@ -39,18 +39,23 @@ use crate::{
 /// Who acts when it is the engine.
 pub(crate) const ENGINE: &str = "history-service";
 
-/// Schedules a workflow task, unless there is one or the first is not due yet.
+/// The workflow has to hear of what happens in this transition: see [`schedule_wanted`].
 pub(crate) fn want(tx: &mut Tx<'_>) {
-    let state = &tx.run.state;
-    if state.is_open() && state.task.is_none() && state.backoff_until == 0 {
-        schedule(tx);
-    }
+    tx.wants_task = true;
 }
 
-/// Schedules a workflow task, unless there is one, without waiting for a delayed start.
+/// As [`want`], and a delayed start is not waited for.
 pub(crate) fn want_now(tx: &mut Tx<'_>) {
-    if tx.run.state.is_open() && tx.run.state.task.is_none() {
-        tx.run.state.backoff_until = 0;
+    tx.run.state.backoff_until = 0;
+    want(tx);
+}
+
+/// Schedules the workflow task that the transition wants, one for all that happened, unless there
+/// is one or the first is not due yet.
+pub(crate) fn schedule_wanted(tx: &mut Tx<'_>) {
+    let state = &tx.run.state;
+    let may = state.is_open() && state.task.is_none() && state.backoff_until == 0;
+    if std::mem::take(&mut tx.wants_task) && may {
         schedule(tx);
     }
 }
