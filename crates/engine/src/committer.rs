@@ -1,0 +1,301 @@
+//! Group commit: everything that waits becomes durable together, with one fsync.
+//!
+//! ```text
+//!  shard ─┐                       ┌─▶ commit n      (writes of all shards, folded by run)
+//!  shard ─┼─▶ [work work work] ───┤
+//!  shard ─┘        ▲              └─▶ releases: answers, dispatches, messages
+//!                  └── more comes in while commit n is under way: that is commit n + 1
+//! ```
+//!
+//! A shard goes on while a commit is under way. What leaves the engine is a *release*, and is let
+//! go only when everything that it builds on is durable. A commit that fails is tried again, the
+//! very same one, until it is in: its number tells whether it is. So a busy or full disk delays
+//! answers, and is never anybody's failure.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+    },
+};
+
+use steadfast_store::{
+    Batch, Epoch, Error as StoreError, Outcome, RunNumber, RunWrite, ShardNumber, Store,
+};
+use tokio::sync::mpsc;
+
+use crate::{clock::Clock, limits::Limits};
+
+/// Something that leaves the engine once what it builds on is durable. Dropped unsaid if the
+/// engine stops before: whoever waits for it hears that.
+pub(crate) type Release = Box<dyn FnOnce() + Send>;
+
+/// What a shard wants durable, and what to let go then.
+pub(crate) struct Work {
+    pub(crate) shard: ShardNumber,
+    /// Its place among the shard's works.
+    pub(crate) number: u64,
+    pub(crate) writes: Vec<RunWrite>,
+    pub(crate) releases: Vec<Release>,
+}
+
+/// Numbers about commits, for benchmarks and metrics.
+#[derive(Debug, Default)]
+pub struct CommitStats {
+    /// Commits made: each is one fsync.
+    pub commits: AtomicU64,
+    /// Pieces of work in them.
+    pub works: AtomicU64,
+    /// Commits that failed and were tried again.
+    pub retries: AtomicU64,
+}
+
+/// How far a shard's works are durable.
+#[derive(Debug, Default)]
+pub(crate) struct Watermark(AtomicU64);
+
+impl Watermark {
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+/// Workflow tasks in workers' hands whose cause is not durable yet. While there are some, and
+/// little else is going on, a commit waits a moment for what they bring.
+#[derive(Debug, Default)]
+pub(crate) struct Hot(AtomicUsize);
+
+impl Hot {
+    pub(crate) fn add(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn remove(&self) {
+        let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1));
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
+    }
+}
+
+/// Where shards hand in their work.
+#[derive(Clone)]
+pub(crate) struct Handle {
+    works: mpsc::UnboundedSender<Work>,
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handle").finish_non_exhaustive()
+    }
+}
+
+impl Handle {
+    pub(crate) fn submit(&self, work: Work) {
+        // If the committer is gone, the engine is: dropping the releases tells whoever waits.
+        let _ = self.works.send(work);
+    }
+}
+
+/// The one who commits.
+pub(crate) struct Committer {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) limits: Arc<Limits>,
+    pub(crate) epoch: Epoch,
+    pub(crate) last_commit: u64,
+    pub(crate) watermarks: Vec<Arc<Watermark>>,
+    pub(crate) hot: Arc<Hot>,
+    pub(crate) stats: Arc<CommitStats>,
+    pub(crate) fenced: Arc<AtomicBool>,
+}
+
+impl Committer {
+    /// Starts committing. Ends when all handles are gone and their work is done.
+    pub(crate) fn spawn(self) -> (Handle, tokio::task::JoinHandle<()>) {
+        let (works, inbox) = mpsc::unbounded_channel();
+        (Handle { works }, tokio::spawn(self.run(inbox)))
+    }
+
+    async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<Work>) {
+        let mut linger = Linger::default();
+        while let Some(first) = inbox.recv().await {
+            let mut works = vec![first];
+            self.take_waiting(&mut inbox, &mut works);
+            if works.len() <= LINGER_WORKS_MAX && linger.is_worth_it() {
+                self.linger(&mut inbox, &mut works, &mut linger).await;
+            }
+            if !self.commit(&mut works).await {
+                self.fenced.store(true, Ordering::Release);
+                return;
+            }
+            self.release(works);
+        }
+    }
+
+    fn take_waiting(&self, inbox: &mut mpsc::UnboundedReceiver<Work>, works: &mut Vec<Work>) {
+        while works.len() < self.limits.commit_works_max
+            && let Ok(work) = inbox.try_recv()
+        {
+            works.push(work);
+        }
+    }
+
+    /// Gives the workflow tasks that these works handed out a moment to come back, so that a step
+    /// (an activity's end, the workflow task, the next dispatch) is one commit and not two.
+    async fn linger(
+        &self,
+        inbox: &mut mpsc::UnboundedReceiver<Work>,
+        works: &mut Vec<Work>,
+        linger: &mut Linger,
+    ) {
+        let before = works.len();
+        let deadline = self.clock.now().after(LINGER_MAX);
+        for _ in 0..LINGER_YIELDS_MAX {
+            if self.hot.is_empty() || self.clock.now() >= deadline {
+                break;
+            }
+            tokio::task::yield_now().await;
+            self.take_waiting(inbox, works);
+        }
+        linger.was(works.len() > before || self.hot.is_empty());
+    }
+
+    /// Makes the works durable; `false` if this engine does not own the data any more.
+    async fn commit(&mut self, works: &mut Vec<Work>) -> bool {
+        let writes = fold(works);
+        if writes.is_empty() {
+            return true;
+        }
+        self.stats.works.fetch_add(works.len().try_into().unwrap_or(0), Ordering::Relaxed);
+        match self.commit_until_durable(writes).await {
+            Ok(()) => true,
+            Err(StoreError::Rejected(reason)) => {
+                tracing::error!(%reason, "the store refused a commit; trying its runs one by one");
+                self.commit_one_by_one(works).await
+            }
+            Err(error) => {
+                tracing::error!(%error, "the data is lost to this engine; it stops");
+                false
+            }
+        }
+    }
+
+    async fn commit_until_durable(&mut self, writes: Vec<RunWrite>) -> Result<(), StoreError> {
+        let sequence = self.last_commit + 1;
+        let leases: BTreeMap<ShardNumber, Epoch> =
+            writes.iter().map(|write| (write.shard, self.epoch)).collect();
+        let batch = Arc::new(Batch { sequence, leases, writes });
+        let (mut wait, longest) = self.limits.commit_retry;
+        loop {
+            let error = match self.store.commit(Batch::clone(&batch)).await {
+                Ok(()) => break,
+                Err(error) => error,
+            };
+            if error.outcome() == Outcome::Final {
+                return Err(error);
+            }
+            tracing::warn!(%error, sequence, "a commit failed; it is tried again");
+            self.stats.retries.fetch_add(1, Ordering::Relaxed);
+            self.clock.sleep(wait).await;
+            wait = (wait * 2).min(longest);
+            if error.outcome() == Outcome::Unknown && self.is_in(sequence).await? {
+                break;
+            }
+        }
+        self.last_commit = sequence;
+        self.stats.commits.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Whether the commit with this number is durable. Asks until it gets an answer.
+    async fn is_in(&self, sequence: u64) -> Result<bool, StoreError> {
+        let (mut wait, longest) = self.limits.commit_retry;
+        loop {
+            match self.store.last_commit().await {
+                Ok(last) => return Ok(last >= sequence),
+                Err(error) if error.outcome() == Outcome::Final => return Err(error),
+                Err(_) => self.clock.sleep(wait).await,
+            }
+            wait = (wait * 2).min(longest);
+        }
+    }
+
+    /// Finds the work that the store will not have; the others must not suffer for it.
+    async fn commit_one_by_one(&mut self, works: &mut Vec<Work>) -> bool {
+        let mut done = Vec::new();
+        for mut work in std::mem::take(works) {
+            let writes = std::mem::take(&mut work.writes);
+            match self.commit_until_durable(writes).await {
+                Ok(()) => done.push(work),
+                Err(StoreError::Rejected(reason)) => {
+                    tracing::error!(%reason, shard = work.shard.0, "work was dropped");
+                }
+                Err(_) => return false,
+            }
+        }
+        *works = done;
+        true
+    }
+
+    fn release(&self, works: Vec<Work>) {
+        for work in works {
+            if let Some(mark) = usize::try_from(work.shard.0)
+                .ok()
+                .and_then(|shard| self.watermarks.get(shard))
+            {
+                mark.0.fetch_max(work.number, Ordering::Release);
+            }
+            for release in work.releases {
+                release();
+            }
+        }
+    }
+}
+
+/// Whether waiting a moment has paid off lately. With workers that take long it never does, so it
+/// is tried less and less often.
+#[derive(Default)]
+struct Linger {
+    fruitless: u32,
+    skipped: u32,
+}
+
+impl Linger {
+    fn is_worth_it(&mut self) -> bool {
+        if self.skipped >= (1 << self.fruitless) - 1 {
+            self.skipped = 0;
+            return true;
+        }
+        self.skipped += 1;
+        false
+    }
+
+    fn was(&mut self, fruitful: bool) {
+        self.fruitless = if fruitful { 0 } else { (self.fruitless + 1).min(LINGER_SKIP_MAX) };
+    }
+}
+
+const LINGER_MAX: std::time::Duration = std::time::Duration::from_micros(200);
+const LINGER_YIELDS_MAX: usize = 500;
+const LINGER_WORKS_MAX: usize = 16;
+const LINGER_SKIP_MAX: u32 = 8;
+
+/// One write a run, in the order in which the runs first appear.
+fn fold(works: &mut [Work]) -> Vec<RunWrite> {
+    let mut places: BTreeMap<RunNumber, usize> = BTreeMap::new();
+    let mut folded: Vec<RunWrite> = Vec::new();
+    for write in works.iter_mut().flat_map(|work| work.writes.drain(..)) {
+        match places.get(&write.run) {
+            Some(place) => folded[*place].merge(write),
+            None => {
+                places.insert(write.run, folded.len());
+                folded.push(write);
+            }
+        }
+    }
+    folded
+}

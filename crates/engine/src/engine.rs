@@ -1,0 +1,193 @@
+//! An engine's life: opened on a store, stopped without losing anything.
+
+use std::sync::{
+    Arc, Mutex, OnceLock, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
+
+use steadfast_store::{ShardNumber, Store};
+use tokio::{sync::oneshot, task::JoinHandle};
+
+use crate::{
+    clock::{Clock, SystemClock},
+    committer::{CommitStats, Committer, Hot, Watermark},
+    ids::Ids,
+    limits::Limits,
+    matching::Matching,
+    namespaces::{Namespace, Namespaces},
+    query::Queries,
+    service::{Engine, default_namespace},
+    shard::{Mail, Mailbox, RunNumbers, Shard, Shared},
+};
+
+/// How an engine is opened.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How many shards a fresh store gets. A store keeps its number for ever.
+    pub shards: u32,
+    /// Where time comes from.
+    pub clock: Arc<dyn Clock>,
+    /// Where chance comes from; `None` for the machine's own.
+    pub seed: Option<u64>,
+    /// What is too much.
+    pub limits: Limits,
+    /// Who this is, for whoever takes the store over.
+    pub owner: String,
+}
+
+/// Why an engine could not be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The store said no.
+    #[error(transparent)]
+    Store(#[from] steadfast_store::Error),
+    /// A namespace cannot be read.
+    #[error("namespace {name:?} cannot be read: {error}")]
+    Namespace {
+        /// Which.
+        name: String,
+        /// Why.
+        error: steadfast_store::codec::Error,
+    },
+}
+
+/// The parts of a running engine.
+#[derive(Debug)]
+pub(crate) struct Running {
+    pub(crate) shared: Arc<Shared>,
+    tasks: Mutex<Vec<JoinHandle<()>>>,
+    stopped: AtomicBool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            shards: 4,
+            clock: Arc::new(SystemClock),
+            seed: None,
+            limits: Limits::default(),
+            owner: "steadfast".to_owned(),
+        }
+    }
+}
+
+impl Engine {
+    /// Opens an engine on a store: from now on it owns the data. It serves at once; what waited
+    /// is brought back meanwhile.
+    pub async fn open(store: Arc<dyn Store>, options: Options) -> Result<Self, OpenError> {
+        let shards = options.shards.max(1);
+        let lease = store.acquire(shards, options.owner).await?;
+        let limits = Arc::new(options.limits);
+        let shared = Arc::new(Shared {
+            clock: options.clock,
+            ids: Ids::new(options.seed),
+            namespaces: Namespaces::default(),
+            tasks: Matching::default(),
+            activities: Matching::default(),
+            queries: Queries::default(),
+            hot: Arc::new(Hot::default()),
+            stats: Arc::new(CommitStats::default()),
+            fenced: Arc::new(AtomicBool::new(false)),
+            numbers: RunNumbers::from(lease.next_run),
+            mailboxes: OnceLock::new(),
+            store,
+            limits,
+        });
+        open_namespaces(&shared).await?;
+        let watermarks: Vec<Arc<Watermark>> =
+            (0..shards).map(|_| Arc::new(Watermark::default())).collect();
+        let committer = Committer {
+            store: Arc::clone(&shared.store),
+            clock: Arc::clone(&shared.clock),
+            limits: Arc::clone(&shared.limits),
+            epoch: lease.epoch,
+            last_commit: lease.last_commit,
+            watermarks: watermarks.clone(),
+            hot: Arc::clone(&shared.hot),
+            stats: Arc::clone(&shared.stats),
+            fenced: Arc::clone(&shared.fenced),
+        };
+        let (handle, committing) = committer.spawn();
+        let (mailboxes, inboxes): (Vec<_>, Vec<_>) = (0..shards).map(|_| Mailbox::new()).unzip();
+        // Nobody else has set it: the engine was made above.
+        let _ = shared.mailboxes.set(mailboxes);
+        let mut tasks = vec![committing];
+        for (number, (inbox, durable)) in (0..).zip(inboxes.into_iter().zip(watermarks)) {
+            let count = usize::try_from(shards).unwrap_or(1);
+            let number = ShardNumber(number);
+            let shard = Shard::new(number, Arc::clone(&shared), handle.clone(), durable, count);
+            tasks.push(tokio::spawn(shard.run(inbox)));
+        }
+        let running = Running { shared, tasks: Mutex::new(tasks), stopped: AtomicBool::new(false) };
+        Ok(Self { running: Arc::new(running) })
+    }
+
+    /// Stops: everything that was begun becomes durable, then nothing more is taken. Whoever
+    /// still waits hears that the engine stops.
+    pub async fn stop(&self) {
+        if self.running.stopped.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let mailboxes = self.shared().mailboxes.get().map_or(&[][..], Vec::as_slice);
+        let mut stopping = Vec::new();
+        for mailbox in mailboxes {
+            let (stopped, wait) = oneshot::channel();
+            mailbox.send(Mail::Stop(stopped));
+            stopping.push(wait);
+        }
+        for wait in stopping {
+            // A shard that is gone has nothing more to make durable.
+            let _ = wait.await;
+        }
+        let tasks = std::mem::take(
+            &mut *self.running.tasks.lock().unwrap_or_else(PoisonError::into_inner),
+        );
+        tasks.iter().for_each(JoinHandle::abort);
+    }
+
+    /// Ends at once, like a crash: what is not durable is lost, and was never shown.
+    pub fn abandon(&self) {
+        self.running.stopped.store(true, Ordering::Release);
+        self.running.abort();
+    }
+
+    /// Whether another process has taken the data over, so that this engine is of no more use.
+    pub fn is_fenced(&self) -> bool {
+        self.shared().fenced.load(Ordering::Acquire)
+    }
+
+    /// Numbers about commits.
+    pub fn commit_stats(&self) -> &CommitStats {
+        &self.running.shared.stats
+    }
+}
+
+impl Running {
+    fn abort(&self) {
+        let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        tasks.iter().for_each(JoinHandle::abort);
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.abort();
+    }
+}
+
+async fn open_namespaces(shared: &Shared) -> Result<(), OpenError> {
+    let limits = &shared.limits.run;
+    let rows = shared.store.namespaces().await?;
+    for row in &rows {
+        let namespace = Namespace::read(row, limits)
+            .map_err(|error| OpenError::Namespace { name: row.name.clone(), error })?;
+        shared.namespaces.insert(namespace);
+    }
+    if shared.namespaces.named("default").is_err() {
+        let namespace = default_namespace(shared.ids.id(), limits);
+        shared.store.put_namespace(namespace.row()).await?;
+        shared.namespaces.insert(namespace);
+    }
+    Ok(())
+}

@@ -1,0 +1,41 @@
+//! The engine: runs that survive crashes, in this process.
+//!
+//! ```text
+//!  callers, workers ──▶ Engine ──▶ shards ──▶ committer ──▶ store
+//!         ▲                          │  ▲                     │
+//!         └──── releases ◀───────────┼──┼─────────────────────┘ durable
+//!                                    ▼  │
+//!                               task queues
+//! ```
+//!
+//! An [`Engine`] takes the public requests and gives the public responses. It answers when what
+//! it says is durable, and not before.
+
+mod clock;
+mod committer;
+mod engine;
+mod error;
+pub mod fingerprint;
+mod gift;
+mod history;
+mod ids;
+mod limits;
+mod listing;
+mod matching;
+mod namespaces;
+mod query;
+mod rows;
+mod service;
+mod shard;
+mod start;
+mod task;
+mod token;
+mod visibility;
+
+pub use clock::{Clock, SystemClock, Wait};
+pub use committer::CommitStats;
+pub use engine::{OpenError, Options};
+pub use error::{Code, Detail, Error};
+pub use limits::Limits;
+pub use service::Engine;
+pub use steadfast_core::Timestamp;

@@ -1,0 +1,63 @@
+//! Everything has a limit, and the engine's are named here. Those of one run are in the core.
+
+use std::time::Duration;
+
+/// What is too much, and how long is too long.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// What one run may take.
+    pub run: steadfast_core::Limits,
+    /// Runs that all shards together keep in memory, beyond those that are in use.
+    pub cached_runs_max: usize,
+    /// Events of a run's newest history that are kept in memory for its next workflow task.
+    pub tail_events_max: usize,
+    /// Events on one page of history.
+    pub history_page_max: usize,
+    /// Runs on one page of a listing.
+    pub list_page_max: usize,
+    /// How long a poll waits for a task.
+    pub poll_wait: Duration,
+    /// How long a history read waits for a new event, and an update for its stage.
+    pub read_wait: Duration,
+    /// How long a query waits for its answer.
+    pub query_wait: Duration,
+    /// How long a query waits on a sticky queue before it goes to the normal one.
+    pub sticky_query_wait: Duration,
+    /// How long after its last poll a sticky queue counts as abandoned.
+    pub sticky_idle_max: Duration,
+    /// How far ahead due runs are kept in memory.
+    pub due_horizon: Duration,
+    /// How many due runs are read at once.
+    pub due_page_max: usize,
+    /// How many runs with work are brought back at once after a start.
+    pub recovery_page_max: usize,
+    /// How many pieces of work one commit holds at the most.
+    pub commit_works_max: usize,
+    /// How long to wait before a failed commit is tried again, at first and at the most.
+    pub commit_retry: (Duration, Duration),
+    /// Queries that wait for one run.
+    pub queries_max: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            run: steadfast_core::Limits::default(),
+            cached_runs_max: 20_000,
+            tail_events_max: 256,
+            history_page_max: 256,
+            list_page_max: 1_000,
+            poll_wait: Duration::from_secs(60),
+            read_wait: Duration::from_secs(20),
+            query_wait: Duration::from_secs(30),
+            sticky_query_wait: Duration::from_secs(5),
+            sticky_idle_max: Duration::from_secs(10),
+            due_horizon: Duration::from_secs(60),
+            due_page_max: 10_000,
+            recovery_page_max: 500,
+            commit_works_max: 4_096,
+            commit_retry: (Duration::from_millis(10), Duration::from_secs(1)),
+            queries_max: 100,
+        }
+    }
+}

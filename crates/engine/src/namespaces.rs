@@ -1,0 +1,135 @@
+//! Namespaces: kept in memory whole, because every request asks for one.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
+
+use steadfast_proto::{enums::NamespaceState, errordetails::NamespaceNotFoundFailure};
+use steadfast_store::{NamespaceRow, SearchType, codec};
+
+use crate::error::{Code, Detail, Error};
+
+/// A namespace as the engine uses it.
+#[derive(Clone, Debug)]
+pub(crate) struct Namespace {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) data: NamespaceData,
+    /// The limits of its runs.
+    pub(crate) limits: Arc<steadfast_core::Limits>,
+}
+
+/// What is stored of a namespace. A tag is never reused.
+#[derive(Clone, PartialEq, prost::Message)]
+pub(crate) struct NamespaceData {
+    #[prost(string, tag = "1")]
+    pub(crate) description: String,
+    #[prost(string, tag = "2")]
+    pub(crate) owner_email: String,
+    #[prost(btree_map = "string, string", tag = "3")]
+    pub(crate) data: BTreeMap<String, String>,
+    /// How long closed runs are kept, in nanoseconds.
+    #[prost(int64, tag = "4")]
+    pub(crate) retention: i64,
+    #[prost(enumeration = "NamespaceState", tag = "5")]
+    pub(crate) state: i32,
+    /// Custom search attributes: the public number of each one's type.
+    #[prost(btree_map = "string, int32", tag = "6")]
+    pub(crate) search_attributes: BTreeMap<String, i32>,
+}
+
+/// All namespaces by name.
+#[derive(Debug, Default)]
+pub(crate) struct Namespaces(RwLock<BTreeMap<String, Arc<Namespace>>>);
+
+impl Namespace {
+    pub(crate) fn new(
+        id: String,
+        name: String,
+        data: NamespaceData,
+        limits: &steadfast_core::Limits,
+    ) -> Self {
+        let nanos = u64::try_from(data.retention).unwrap_or_default();
+        let retention = Duration::from_nanos(nanos);
+        let limits = Arc::new(steadfast_core::Limits { retention, ..limits.clone() });
+        Self { id, name, data, limits }
+    }
+
+    pub(crate) fn read(
+        row: &NamespaceRow,
+        limits: &steadfast_core::Limits,
+    ) -> Result<Self, codec::Error> {
+        let data = codec::decode(&row.data)?;
+        Ok(Self::new(row.id.clone(), row.name.clone(), data, limits))
+    }
+
+    pub(crate) fn row(&self) -> NamespaceRow {
+        NamespaceRow {
+            id: self.id.clone(),
+            name: self.name.clone(),
+            data: codec::encode(&self.data),
+        }
+    }
+
+    /// Its custom search attributes.
+    pub(crate) fn search_attributes(&self) -> BTreeMap<String, SearchType> {
+        let all = self.data.search_attributes.iter();
+        all.filter_map(|(name, kind)| Some((name.clone(), search_type(*kind)?))).collect()
+    }
+}
+
+impl Namespaces {
+    pub(crate) fn insert(&self, namespace: Namespace) {
+        let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        all.insert(namespace.name.clone(), Arc::new(namespace));
+    }
+
+    pub(crate) fn remove(&self, name: &str) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).remove(name);
+    }
+
+    /// The namespace that a request names.
+    pub(crate) fn named(&self, name: &str) -> Result<Arc<Namespace>, Error> {
+        if name.is_empty() {
+            return Err(Error::invalid("Namespace not set on request."));
+        }
+        self.read(|all| all.get(name).cloned()).ok_or_else(|| unknown(name))
+    }
+
+    /// The namespace with this id.
+    pub(crate) fn with_id(&self, id: &str) -> Result<Arc<Namespace>, Error> {
+        let found = self.read(|all| all.values().find(|it| it.id == id).cloned());
+        found.ok_or_else(|| unknown(id))
+    }
+
+    /// All of them, by name.
+    pub(crate) fn all(&self) -> Vec<Arc<Namespace>> {
+        self.read(|all| all.values().cloned().collect())
+    }
+
+    fn read<T>(&self, look: impl FnOnce(&BTreeMap<String, Arc<Namespace>>) -> T) -> T {
+        look(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+fn unknown(name: &str) -> Error {
+    let detail = NamespaceNotFoundFailure { namespace: name.to_owned() };
+    Error::new(Code::NotFound, format!("Namespace {name} is not found."))
+        .with(Detail::NamespaceNotFound(detail))
+}
+
+fn search_type(number: i32) -> Option<SearchType> {
+    use steadfast_proto::enums::IndexedValueType as Type;
+    match Type::try_from(number).ok()? {
+        Type::Text => Some(SearchType::Text),
+        Type::Keyword => Some(SearchType::Keyword),
+        Type::Int => Some(SearchType::Int),
+        Type::Double => Some(SearchType::Double),
+        Type::Bool => Some(SearchType::Bool),
+        Type::Datetime => Some(SearchType::Datetime),
+        Type::KeywordList => Some(SearchType::KeywordList),
+        Type::Unspecified => None,
+    }
+}

@@ -1,0 +1,221 @@
+//! Runs between the core and the store: what changed becomes rows, and rows become runs again.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use prost::Message as _;
+use steadfast_core::{
+    Attempt, AttemptOutcome, Identity, Key, Kind, MissingEvent, Run, Sink, Stored, Transition,
+};
+use steadfast_proto::{
+    failure::{Failure, failure::FailureInfo},
+    history::{History, HistoryEvent},
+};
+use steadfast_store::{
+    AttemptOutcome as Outcome, AttemptRow, EventBatch, ItemKind, ItemWrite, RunIdentity, RunRows,
+    RunWrite, StateRow, codec,
+};
+
+use crate::fingerprint;
+
+/// Why stored rows cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Unreadable {
+    /// The bytes are not what they should be.
+    #[error(transparent)]
+    Codec(#[from] codec::Error),
+    /// A key is not what it should be.
+    #[error("an item of kind {0:?} has a key that cannot be read")]
+    Key(ItemKind),
+    /// An event is missing.
+    #[error(transparent)]
+    Event(#[from] MissingEvent),
+}
+
+/// Takes what changed of `run` since the last time, with the events of `transition`.
+pub(crate) fn write(run: &mut Run, transition: &Transition, into: &mut RunWrite) {
+    run.drain_changes(&mut Items(&mut into.items));
+    into.state = Some(StateRow {
+        data: codec::encode(run.state()),
+        next_due: run.next_due(),
+        has_work: run.has_work(),
+    });
+    if let (Some(first), Some(last)) = (transition.events.first(), transition.events.last()) {
+        into.events.push(EventBatch {
+            first: first.event_id,
+            last: last.event_id,
+            data: encode_events(&transition.events),
+        });
+    }
+    into.attempts.extend(transition.attempts.iter().map(attempt));
+}
+
+/// The names of a run, for the store.
+pub(crate) fn identity(identity: &Identity) -> RunIdentity {
+    RunIdentity {
+        namespace: identity.namespace_id.clone(),
+        workflow_id: identity.workflow_id.clone(),
+        run_id: identity.run_id.clone(),
+    }
+}
+
+/// Reads a run's rows; its events come later.
+pub(crate) fn read(rows: &RunRows, namespace: &str) -> Result<Stored, Unreadable> {
+    let mut stored = Stored {
+        identity: Identity {
+            namespace_id: rows.identity.namespace.clone(),
+            namespace: namespace.to_owned(),
+            workflow_id: rows.identity.workflow_id.clone(),
+            run_id: rows.identity.run_id.clone(),
+        },
+        state: codec::decode(&rows.state.data)?,
+        ..Stored::default()
+    };
+    for item in &rows.items {
+        let kind = item.kind;
+        let number = || number(kind, &item.key);
+        match kind {
+            ItemKind::Activity => {
+                stored.activities.insert(signed(number()?), codec::decode(&item.data)?);
+            }
+            ItemKind::Timer => {
+                stored.timers.insert(signed(number()?), codec::decode(&item.data)?);
+            }
+            ItemKind::Child => {
+                stored.children.insert(signed(number()?), codec::decode(&item.data)?);
+            }
+            ItemKind::External => {
+                stored.externals.insert(signed(number()?), codec::decode(&item.data)?);
+            }
+            ItemKind::Update => {
+                stored.updates.insert(name(kind, &item.key)?, codec::decode(&item.data)?);
+            }
+            ItemKind::Request => {
+                stored.requests.insert(name(kind, &item.key)?);
+            }
+            ItemKind::Buffered => {
+                stored.buffered.insert(number()?, codec::decode(&item.data)?);
+            }
+            ItemKind::Message => {
+                stored.messages.insert(number()?, codec::decode(&item.data)?);
+            }
+        }
+    }
+    Ok(stored)
+}
+
+/// The events of some batches.
+pub(crate) fn decode_events(batches: &[EventBatch]) -> Result<Vec<HistoryEvent>, Unreadable> {
+    let mut events = Vec::new();
+    for batch in batches {
+        events.extend(codec::decode::<History>(&batch.data)?.events);
+    }
+    Ok(events)
+}
+
+/// Those of `events` that are wanted, by id.
+pub(crate) fn pick(
+    events: Vec<HistoryEvent>,
+    wanted: &BTreeSet<i64>,
+) -> BTreeMap<i64, HistoryEvent> {
+    let wanted = events.into_iter().filter(|event| wanted.contains(&event.event_id));
+    wanted.map(|event| (event.event_id, event)).collect()
+}
+
+struct Items<'a>(&'a mut Vec<ItemWrite>);
+
+impl Sink for Items<'_> {
+    fn put<M: prost::Message>(&mut self, kind: Kind, key: Key<'_>, row: &M) {
+        self.0.push(ItemWrite {
+            kind: item_kind(kind),
+            key: item_key(key),
+            data: Some(codec::encode(row)),
+        });
+    }
+
+    fn delete(&mut self, kind: Kind, key: Key<'_>) {
+        self.0.push(ItemWrite { kind: item_kind(kind), key: item_key(key), data: None });
+    }
+}
+
+/// As a `History` message, without first moving the events into one.
+fn encode_events(events: &[HistoryEvent]) -> Vec<u8> {
+    let bytes: usize = events.iter().map(|event| event.encoded_len() + 6).sum();
+    let mut data = Vec::with_capacity(bytes + 1);
+    data.push(codec::FORMAT);
+    for event in events {
+        prost::encoding::message::encode(1, event, &mut data);
+    }
+    data
+}
+
+fn attempt(attempt: &Attempt) -> AttemptRow {
+    let (outcome, failure) = match &attempt.outcome {
+        AttemptOutcome::Completed => (Outcome::Completed, None),
+        AttemptOutcome::Cancelled => (Outcome::Cancelled, None),
+        AttemptOutcome::Failed(failure) => (Outcome::Failed, Some(failure)),
+        AttemptOutcome::TimedOut(failure) => (Outcome::TimedOut, Some(failure)),
+    };
+    let error_type = failure.map(error_type).unwrap_or_default();
+    let message = failure.map(|failure| failure.message.clone()).unwrap_or_default();
+    AttemptRow {
+        activity: attempt.scheduled_event_id,
+        activity_id: attempt.activity_id.clone(),
+        activity_type: attempt.activity_type.clone(),
+        attempt: attempt.attempt,
+        worker: attempt.identity.clone(),
+        scheduled_at: attempt.scheduled_at,
+        started_at: attempt.started_at,
+        ended_at: attempt.ended_at,
+        outcome,
+        fingerprint: failure.map_or(0, |_| fingerprint::of(&error_type, &message)),
+        error_type,
+        message,
+        why: attempt.why.clone(),
+        next_at: attempt.next_at,
+    }
+}
+
+fn error_type(failure: &Failure) -> String {
+    match &failure.failure_info {
+        Some(FailureInfo::ApplicationFailureInfo(info)) => info.r#type.clone(),
+        Some(FailureInfo::TimeoutFailureInfo(info)) => {
+            let name = info.timeout_type().as_str_name().trim_start_matches("TIMEOUT_TYPE_");
+            format!("Timeout:{name}")
+        }
+        Some(FailureInfo::ServerFailureInfo(_)) => "Server".to_owned(),
+        _ => String::new(),
+    }
+}
+
+fn item_kind(kind: Kind) -> ItemKind {
+    match kind {
+        Kind::Activity => ItemKind::Activity,
+        Kind::Timer => ItemKind::Timer,
+        Kind::Child => ItemKind::Child,
+        Kind::External => ItemKind::External,
+        Kind::Update => ItemKind::Update,
+        Kind::Request => ItemKind::Request,
+        Kind::Buffered => ItemKind::Buffered,
+        Kind::Message => ItemKind::Message,
+    }
+}
+
+fn item_key(key: Key<'_>) -> Vec<u8> {
+    match key {
+        Key::Number(number) => number.to_be_bytes().to_vec(),
+        Key::Name(name) => name.as_bytes().to_vec(),
+    }
+}
+
+fn number(kind: ItemKind, key: &[u8]) -> Result<u64, Unreadable> {
+    key.try_into().map(u64::from_be_bytes).map_err(|_| Unreadable::Key(kind))
+}
+
+fn name(kind: ItemKind, key: &[u8]) -> Result<String, Unreadable> {
+    String::from_utf8(key.to_vec()).map_err(|_| Unreadable::Key(kind))
+}
+
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,305 @@
+//! Activities: workers poll for them, report on them and answer them.
+
+use std::sync::Arc;
+
+use steadfast_core::{
+    ActivityToken, CancelActivity, CompleteActivity, FailActivity, Heartbeat, Input, Run,
+};
+use steadfast_proto::{
+    failure::{Failure, failure::FailureInfo},
+    workflowservice::{
+        PollActivityTaskQueueRequest, PollActivityTaskQueueResponse,
+        RecordActivityTaskHeartbeatByIdRequest, RecordActivityTaskHeartbeatByIdResponse,
+        RecordActivityTaskHeartbeatRequest, RecordActivityTaskHeartbeatResponse,
+        RespondActivityTaskCanceledByIdRequest, RespondActivityTaskCanceledByIdResponse,
+        RespondActivityTaskCanceledRequest, RespondActivityTaskCanceledResponse,
+        RespondActivityTaskCompletedByIdRequest, RespondActivityTaskCompletedByIdResponse,
+        RespondActivityTaskCompletedRequest, RespondActivityTaskCompletedResponse,
+        RespondActivityTaskFailedByIdRequest, RespondActivityTaskFailedByIdResponse,
+        RespondActivityTaskFailedRequest, RespondActivityTaskFailedResponse,
+    },
+};
+use steadfast_store::RunNumber;
+use tokio::sync::oneshot;
+
+use super::{Engine, call_end::LeaveOnDrop, checked_address, within};
+use crate::{
+    error::Error,
+    gift::Gift,
+    matching::{Polled, QueueName},
+    shard::{Address, Desk, Job, Shared},
+    task::{ActivityOffer, Taker},
+};
+
+impl Engine {
+    /// Waits for an activity. An empty response means that there was none.
+    pub async fn poll_activity_task_queue(
+        &self,
+        request: PollActivityTaskQueueRequest,
+    ) -> Result<PollActivityTaskQueueResponse, Error> {
+        let namespace = self.namespace(&request.namespace)?;
+        let queue = request.task_queue.unwrap_or_default();
+        if queue.name.is_empty() {
+            return Err(Error::invalid("missing task queue name"));
+        }
+        let name = QueueName { namespace_id: namespace.id.clone(), name: queue.name };
+        let taker = Taker {
+            identity: request.identity,
+            request_id: self.shared().ids.id(),
+            sticky_queue: None,
+        };
+        let deadline = self.now().after(self.shared().limits.poll_wait);
+        loop {
+            let left = deadline.since(self.now());
+            let Some(gift) = self.next_activity(&name, &taker, left).await else {
+                return Ok(PollActivityTaskQueueResponse::default());
+            };
+            if let Some(response) = gift.take() {
+                return Ok(*response);
+            }
+        }
+    }
+
+    /// Takes an activity's result.
+    pub async fn respond_activity_task_completed(
+        &self,
+        request: RespondActivityTaskCompletedRequest,
+    ) -> Result<RespondActivityTaskCompletedResponse, Error> {
+        let (address, token) = self.activity(&request.task_token, &request.namespace)?;
+        let input = CompleteActivity { token, result: request.result, identity: request.identity };
+        self.apply(address, String::new(), Input::CompleteActivity(input), |_| ()).await?;
+        Ok(RespondActivityTaskCompletedResponse {})
+    }
+
+    /// As [`respond_activity_task_completed`](Self::respond_activity_task_completed), for whoever
+    /// knows the activity's id.
+    pub async fn respond_activity_task_completed_by_id(
+        &self,
+        request: RespondActivityTaskCompletedByIdRequest,
+    ) -> Result<RespondActivityTaskCompletedByIdResponse, Error> {
+        let (address, token) = self.activity_by_id(
+            &request.namespace,
+            &request.workflow_id,
+            &request.run_id,
+            &request.activity_id,
+        )?;
+        let input = CompleteActivity { token, result: request.result, identity: request.identity };
+        self.apply(address, String::new(), Input::CompleteActivity(input), |_| ()).await?;
+        Ok(RespondActivityTaskCompletedByIdResponse {})
+    }
+
+    /// Takes an activity's failure; whether it is tried again is decided here.
+    pub async fn respond_activity_task_failed(
+        &self,
+        request: RespondActivityTaskFailedRequest,
+    ) -> Result<RespondActivityTaskFailedResponse, Error> {
+        let (address, token) = self.activity(&request.task_token, &request.namespace)?;
+        check_failure(request.failure.as_ref())?;
+        let input = FailActivity {
+            token,
+            failure: request.failure,
+            last_heartbeat_details: request.last_heartbeat_details,
+            identity: request.identity,
+        };
+        self.apply(address, String::new(), Input::FailActivity(input), |_| ()).await?;
+        Ok(RespondActivityTaskFailedResponse::default())
+    }
+
+    /// As [`respond_activity_task_failed`](Self::respond_activity_task_failed), for whoever knows
+    /// the activity's id.
+    pub async fn respond_activity_task_failed_by_id(
+        &self,
+        request: RespondActivityTaskFailedByIdRequest,
+    ) -> Result<RespondActivityTaskFailedByIdResponse, Error> {
+        let (address, token) = self.activity_by_id(
+            &request.namespace,
+            &request.workflow_id,
+            &request.run_id,
+            &request.activity_id,
+        )?;
+        check_failure(request.failure.as_ref())?;
+        let input = FailActivity {
+            token,
+            failure: request.failure,
+            last_heartbeat_details: request.last_heartbeat_details,
+            identity: request.identity,
+        };
+        self.apply(address, String::new(), Input::FailActivity(input), |_| ()).await?;
+        Ok(RespondActivityTaskFailedByIdResponse::default())
+    }
+
+    /// Takes note that an activity ended because it was asked to.
+    pub async fn respond_activity_task_canceled(
+        &self,
+        request: RespondActivityTaskCanceledRequest,
+    ) -> Result<RespondActivityTaskCanceledResponse, Error> {
+        let (address, token) = self.activity(&request.task_token, &request.namespace)?;
+        let input = CancelActivity { token, details: request.details, identity: request.identity };
+        self.apply(address, String::new(), Input::CancelActivity(input), |_| ()).await?;
+        Ok(RespondActivityTaskCanceledResponse {})
+    }
+
+    /// As [`respond_activity_task_canceled`](Self::respond_activity_task_canceled), for whoever
+    /// knows the activity's id.
+    pub async fn respond_activity_task_canceled_by_id(
+        &self,
+        request: RespondActivityTaskCanceledByIdRequest,
+    ) -> Result<RespondActivityTaskCanceledByIdResponse, Error> {
+        let (address, token) = self.activity_by_id(
+            &request.namespace,
+            &request.workflow_id,
+            &request.run_id,
+            &request.activity_id,
+        )?;
+        let input = CancelActivity { token, details: request.details, identity: request.identity };
+        self.apply(address, String::new(), Input::CancelActivity(input), |_| ()).await?;
+        Ok(RespondActivityTaskCanceledByIdResponse {})
+    }
+
+    /// Takes a sign of life, and says whether the activity should stop.
+    pub async fn record_activity_task_heartbeat(
+        &self,
+        request: RecordActivityTaskHeartbeatRequest,
+    ) -> Result<RecordActivityTaskHeartbeatResponse, Error> {
+        let (address, token) = self.activity(&request.task_token, &request.namespace)?;
+        self.heartbeat(address, token, request.details).await
+    }
+
+    /// As [`record_activity_task_heartbeat`](Self::record_activity_task_heartbeat), for whoever
+    /// knows the activity's id.
+    pub async fn record_activity_task_heartbeat_by_id(
+        &self,
+        request: RecordActivityTaskHeartbeatByIdRequest,
+    ) -> Result<RecordActivityTaskHeartbeatByIdResponse, Error> {
+        let (address, token) = self.activity_by_id(
+            &request.namespace,
+            &request.workflow_id,
+            &request.run_id,
+            &request.activity_id,
+        )?;
+        let seen = self.heartbeat(address, token, request.details).await?;
+        Ok(RecordActivityTaskHeartbeatByIdResponse {
+            cancel_requested: seen.cancel_requested,
+            activity_paused: seen.activity_paused,
+            activity_reset: seen.activity_reset,
+        })
+    }
+
+    async fn heartbeat(
+        &self,
+        address: Address,
+        token: ActivityToken,
+        details: Option<steadfast_proto::common::Payloads>,
+    ) -> Result<RecordActivityTaskHeartbeatResponse, Error> {
+        let look = {
+            let token = token.clone();
+            move |run: &Run| heard(run, &token)
+        };
+        let input = Input::Heartbeat(Heartbeat { token, details });
+        self.apply(address, String::new(), input, look).await
+    }
+
+    fn activity(&self, bytes: &[u8], namespace: &str) -> Result<(Address, ActivityToken), Error> {
+        let token = self.task_token(bytes, namespace)?;
+        let address = Address::of(&token.namespace_id, &token.workflow_id, &token.run_id);
+        Ok((address, token.activity()))
+    }
+
+    fn activity_by_id(
+        &self,
+        namespace: &str,
+        workflow_id: &str,
+        run_id: &str,
+        activity_id: &str,
+    ) -> Result<(Address, ActivityToken), Error> {
+        let namespace = self.namespace(namespace)?;
+        if activity_id.is_empty() {
+            return Err(Error::invalid("ActivityId is not set on request."));
+        }
+        let address = checked_address(&namespace, workflow_id, run_id)?;
+        Ok((address, ActivityToken::Id(activity_id.to_owned())))
+    }
+
+    async fn next_activity(
+        &self,
+        name: &QueueName,
+        taker: &Taker,
+        left: std::time::Duration,
+    ) -> Option<Gift<Box<PollActivityTaskQueueResponse>>> {
+        let shared = self.shared();
+        let now = self.now();
+        match shared.activities.poll(name, &taker.identity, &taker.request_id, now) {
+            Polled::Wait(ticket, gift) => {
+                let _leave = LeaveOnDrop::new(|| shared.activities.leave(name, ticket));
+                within(shared, left, gift).await?.ok()
+            }
+            Polled::Task(offer) => {
+                let (slot, gift) = oneshot::channel();
+                let address = Address::Number(offer.run);
+                let (namespace_id, workflow_id) =
+                    (offer.namespace_id.clone(), offer.workflow_id.clone());
+                let (queue, taker) = (name.clone(), taker.clone());
+                let job = TakeJob { address, offer, taker, queue, shared: Arc::clone(shared), slot };
+                self.send(&namespace_id, &workflow_id, job);
+                Some(gift.await.unwrap_or_else(|_| Gift::empty()))
+            }
+        }
+    }
+}
+
+/// A poll takes an activity that waited in the queue.
+struct TakeJob {
+    address: Address,
+    offer: ActivityOffer,
+    taker: Taker,
+    queue: QueueName,
+    shared: Arc<Shared>,
+    slot: oneshot::Sender<Gift<Box<PollActivityTaskQueueResponse>>>,
+}
+
+impl Job for TakeJob {
+    fn address(&self) -> &Address {
+        &self.address
+    }
+
+    fn run(self: Box<Self>, desk: &mut Desk<'_>, _: Option<RunNumber>) {
+        if self.slot.is_closed() {
+            self.shared.activities.push(&self.queue, self.offer);
+            return;
+        }
+        match desk.start_activity(&self.offer, self.taker) {
+            Ok(response) => desk.deliver_activity(&self.offer, response, self.slot),
+            Err(_) => drop(self.slot.send(Gift::empty())),
+        }
+    }
+
+    fn fail(self: Box<Self>, error: Error) {
+        tracing::warn!(%error, offer = ?self.offer, "an activity could not be taken");
+        self.shared.activities.push(&self.queue, self.offer);
+    }
+}
+
+/// What a worker hears in return for a sign of life. If the activity is gone it failed by it.
+fn heard(run: &Run, token: &ActivityToken) -> RecordActivityTaskHeartbeatResponse {
+    let activity = match token {
+        ActivityToken::Attempt { scheduled_event_id, .. } => {
+            run.activities().get(scheduled_event_id)
+        }
+        ActivityToken::Id(name) => {
+            run.activities().named(name).and_then(|id| run.activities().get(id))
+        }
+    };
+    RecordActivityTaskHeartbeatResponse {
+        cancel_requested: activity.is_none_or(steadfast_core::Activity::is_cancel_requested),
+        activity_paused: activity.is_some_and(steadfast_core::Activity::is_paused),
+        activity_reset: activity.is_some_and(|activity| activity.row.reset),
+    }
+}
+
+fn check_failure(failure: Option<&Failure>) -> Result<(), Error> {
+    let info = failure.map(|failure| &failure.failure_info);
+    match info {
+        None | Some(Some(FailureInfo::ApplicationFailureInfo(_))) => Ok(()),
+        Some(_) => Err(Error::invalid("Failure must have ApplicationFailureInfo.")),
+    }
+}

@@ -1,0 +1,131 @@
+//! What the engine does for its callers: the public requests in, the public responses out.
+//!
+//! Both doors call these functions, a remote worker through the network and an embedded one
+//! directly. Each checks its request, sends a job to the shard that owns the workflow, and waits
+//! for what is released.
+
+mod activities;
+mod call;
+mod call_end;
+mod history;
+mod listing;
+mod namespaces;
+mod operator;
+mod query;
+mod start;
+mod tasks;
+mod update;
+mod workflow;
+
+pub(crate) use namespaces::default_namespace;
+
+use std::{sync::Arc, time::Duration};
+
+use steadfast_core::Timestamp;
+use steadfast_proto::common;
+use steadfast_store::Store;
+use tokio::sync::oneshot;
+
+use crate::{
+    engine::Running,
+    error::Error,
+    namespaces::Namespace,
+    shard::{Address, Job, Shared},
+};
+
+/// A running engine. Cheap to clone; all clones are the same engine.
+#[derive(Clone, Debug)]
+pub struct Engine {
+    pub(crate) running: Arc<Running>,
+}
+
+impl Engine {
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.running.shared
+    }
+
+    /// The store that it works on.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.running.shared.store
+    }
+
+    /// What time it is for the engine.
+    pub fn now(&self) -> Timestamp {
+        self.shared().now()
+    }
+
+    fn namespace(&self, name: &str) -> Result<Arc<Namespace>, Error> {
+        self.shared().namespaces.named(name)
+    }
+
+    /// Sends a job to the shard that owns its workflow.
+    fn send(&self, namespace_id: &str, workflow_id: &str, job: impl Job + 'static) {
+        match self.shared().mailbox_of(namespace_id, workflow_id) {
+            Some(mailbox) => mailbox.job(job),
+            None => Box::new(job).fail(Error::unavailable("the engine is starting")),
+        }
+    }
+}
+
+/// Waits for an answer. One that never comes means that the engine stops.
+async fn answer<T>(slot: oneshot::Receiver<Result<T, Error>>) -> Result<T, Error> {
+    slot.await.unwrap_or_else(|_| Err(Error::unavailable("the engine is stopping")))
+}
+
+/// Waits for something, but not for longer than `span`.
+async fn within<T>(
+    shared: &Shared,
+    span: Duration,
+    wait: impl Future<Output = T>,
+) -> Option<T> {
+    tokio::select! {
+        biased;
+        it = wait => Some(it),
+        () = shared.clock.sleep(span) => None,
+    }
+}
+
+/// The run that a request names.
+fn address(
+    namespace: &Namespace,
+    execution: Option<&common::WorkflowExecution>,
+) -> Result<Address, Error> {
+    let missing = || Error::invalid("Execution is not set on request.");
+    let execution = execution.ok_or_else(missing)?;
+    checked_address(namespace, &execution.workflow_id, &execution.run_id)
+}
+
+fn checked_address(
+    namespace: &Namespace,
+    workflow_id: &str,
+    run_id: &str,
+) -> Result<Address, Error> {
+    if workflow_id.is_empty() {
+        return Err(Error::invalid("WorkflowId is not set on request."));
+    }
+    if !run_id.is_empty() && uuid::Uuid::try_parse(run_id).is_err() {
+        return Err(Error::invalid("Invalid RunId."));
+    }
+    Ok(Address::of(&namespace.id, workflow_id, run_id))
+}
+
+/// There is no such run.
+fn not_found(address: &Address) -> Error {
+    match address {
+        Address::Current { workflow_id, .. } => {
+            Error::not_found(format!("workflow not found for ID: {workflow_id}"))
+        }
+        Address::Run { workflow_id, run_id, .. } => Error::not_found(format!(
+            "workflow execution not found for workflow ID {workflow_id:?} and run ID {run_id:?}"
+        )),
+        Address::Number(_) => Error::not_found("workflow execution not found"),
+    }
+}
+
+/// A name that must not be too long.
+fn check_length(field: &str, text: &str, bytes_max: usize) -> Result<(), Error> {
+    if text.len() > bytes_max {
+        return Err(Error::invalid(format!("{field} exceeds length limit.")));
+    }
+    Ok(())
+}

@@ -1,0 +1,215 @@
+//! Queries: what the workflow's code says of itself, without a trace in its history.
+
+use std::sync::Arc;
+
+use steadfast_core::QueryRoute;
+use steadfast_proto::{
+    enums::{QueryResultType, ResourceExhaustedCause},
+    errordetails::QueryFailedFailure,
+    query::{QueryRejected, WorkflowQuery},
+    workflowservice::{
+        QueryWorkflowRequest, QueryWorkflowResponse, RespondQueryTaskCompletedRequest,
+        RespondQueryTaskCompletedResponse,
+    },
+};
+use steadfast_store::RunNumber;
+use tokio::sync::oneshot;
+
+use super::{Engine, address, answer, call_end::LeaveOnDrop, not_found, within};
+use crate::{
+    error::{Code, Detail, Error},
+    query::{Answer, Waiting},
+    shard::{Address, Desk, Job},
+    token::TaskToken,
+};
+
+impl Engine {
+    /// Asks the workflow's code something.
+    pub async fn query_workflow(
+        &self,
+        request: QueryWorkflowRequest,
+    ) -> Result<QueryWorkflowResponse, Error> {
+        let namespace = self.namespace(&request.namespace)?;
+        let address = address(&namespace, request.execution.as_ref())?;
+        let condition = request.query_reject_condition();
+        let missing = || Error::invalid("WorkflowQuery is not set on request.");
+        let query = request.query.ok_or_else(missing)?;
+        if query.query_type.is_empty() {
+            return Err(Error::invalid("QueryType is not set on request."));
+        }
+        let deadline = self.now().after(self.shared().limits.query_wait);
+        let mut sticky = true;
+        loop {
+            let left = deadline.since(self.now());
+            if left.is_zero() {
+                return Err(timed_out());
+            }
+            let asked =
+                Ask { address: address.clone(), query: query.clone(), condition, sticky };
+            match self.ask(asked, left).await? {
+                Asked::Rejected(status) => {
+                    return Ok(QueryWorkflowResponse {
+                        query_rejected: Some(QueryRejected { status }),
+                        ..QueryWorkflowResponse::default()
+                    });
+                }
+                Asked::Answered(Answer::Answered(query_result)) => {
+                    return Ok(QueryWorkflowResponse {
+                        query_result,
+                        ..QueryWorkflowResponse::default()
+                    });
+                }
+                Asked::Answered(Answer::Failed { message, failure }) => {
+                    let detail = QueryFailedFailure { failure: failure.map(|it| *it) };
+                    return Err(Error::invalid(message)
+                        .with(Detail::QueryFailed(Box::new(detail))));
+                }
+                Asked::Answered(Answer::AskAgain) => {}
+                Asked::NoAnswer => sticky = false,
+            }
+        }
+    }
+
+    /// Takes a worker's answer to a query that was a task of its own.
+    pub async fn respond_query_task_completed(
+        &self,
+        request: RespondQueryTaskCompletedRequest,
+    ) -> Result<RespondQueryTaskCompletedResponse, Error> {
+        let token = TaskToken::read(&request.task_token)?;
+        let gone = || Error::not_found("query task not found, or already expired");
+        let waiting = self.shared().queries.remove(&token.query_id).ok_or_else(gone)?;
+        let answer = match request.completed_type() {
+            QueryResultType::Failed => Answer::Failed {
+                message: request.error_message,
+                failure: request.failure.map(Box::new),
+            },
+            _ => Answer::Answered(request.query_result),
+        };
+        waiting.slot.send(answer).map_err(|_| gone())?;
+        Ok(RespondQueryTaskCompletedResponse {})
+    }
+
+    /// Asks once, one way or the other.
+    async fn ask(&self, ask: Ask, left: std::time::Duration) -> Result<Asked, Error> {
+        let shared = self.shared();
+        let id = shared.ids.id();
+        let (slot, reply) = oneshot::channel();
+        let (answer_slot, waiting) = oneshot::channel();
+        let sticky = ask.sticky;
+        let job = AskJob {
+            address: ask.address.clone(),
+            ask,
+            id: id.clone(),
+            answer: answer_slot,
+            slot,
+        };
+        self.post(job);
+        let _forget = LeaveOnDrop::new(|| drop(shared.queries.remove(&id)));
+        let route = answer(reply).await?;
+        let patience = match route {
+            Route::Rejected(status) => return Ok(Asked::Rejected(status)),
+            Route::WithTask => left,
+            Route::Direct { is_sticky } if is_sticky && sticky => {
+                left.min(shared.limits.sticky_query_wait)
+            }
+            Route::Direct { .. } => left,
+        };
+        match within(shared, patience, waiting).await {
+            Some(Ok(answer)) => Ok(Asked::Answered(answer)),
+            Some(Err(_)) => Ok(Asked::Answered(Answer::AskAgain)),
+            None if patience < left => Ok(Asked::NoAnswer),
+            None => Err(timed_out()),
+        }
+    }
+}
+
+/// A query to be asked.
+struct Ask {
+    address: Address,
+    query: WorkflowQuery,
+    condition: steadfast_proto::enums::QueryRejectCondition,
+    /// Whether the worker that has the run in its cache is asked first.
+    sticky: bool,
+}
+
+/// What came of asking.
+enum Asked {
+    Rejected(i32),
+    Answered(Answer),
+    NoAnswer,
+}
+
+/// The way that a query went.
+enum Route {
+    Rejected(i32),
+    WithTask,
+    Direct { is_sticky: bool },
+}
+
+struct AskJob {
+    address: Address,
+    ask: Ask,
+    id: String,
+    answer: oneshot::Sender<Answer>,
+    slot: oneshot::Sender<Result<Route, Error>>,
+}
+
+impl Job for AskJob {
+    fn address(&self) -> &Address {
+        &self.address
+    }
+
+    fn run(self: Box<Self>, desk: &mut Desk<'_>, found: Option<RunNumber>) {
+        let Self { address, ask, id, answer, slot } = *self;
+        let outcome = match found {
+            None => Err(not_found(&address)),
+            Some(number) => route(desk, number, ask, &id, answer),
+        };
+        desk.release(move || drop(slot.send(outcome)));
+    }
+
+    fn fail(self: Box<Self>, error: Error) {
+        drop(self.slot.send(Err(error)));
+    }
+}
+
+fn route(
+    desk: &mut Desk<'_>,
+    number: RunNumber,
+    ask: Ask,
+    id: &str,
+    slot: oneshot::Sender<Answer>,
+) -> Result<Route, Error> {
+    let queries_max = desk.shared().limits.queries_max;
+    let shared = Arc::clone(desk.shared());
+    let Some(entry) = desk.entry(number) else { return Err(not_found(&ask.address)) };
+    let waiting = Waiting { query: ask.query, slot };
+    match entry.run.query_route(ask.condition) {
+        QueryRoute::Rejected(status) => Ok(Route::Rejected(status.into())),
+        QueryRoute::NeverRan => Err(Error::not_ready(
+            "Workflow execution closed before WorkflowTaskStarted event",
+        )),
+        QueryRoute::TaskFailing => Err(Error::not_ready(
+            "Unable to query workflow due to Workflow Task in failed state.",
+        )),
+        QueryRoute::WithTask => {
+            entry.queries.retain(|_, it| !it.slot.is_closed());
+            if entry.queries.len() >= queries_max {
+                let cause = ResourceExhaustedCause::BusyWorkflow;
+                return Err(Error::exhausted("too many queries wait for this workflow", cause));
+            }
+            entry.queries.insert(id.to_owned(), waiting);
+            Ok(Route::WithTask)
+        }
+        QueryRoute::Direct => {
+            let is_sticky = entry.run.state().sticky.is_some();
+            shared.queries.insert(id.to_owned(), waiting);
+            desk.offer_query(number, id, ask.sticky);
+            Ok(Route::Direct { is_sticky })
+        }
+    }
+}
+
+fn timed_out() -> Error {
+    Error::new(Code::DeadlineExceeded, "query timed out before a worker could process it")
+}

@@ -1,0 +1,367 @@
+//! Starting workflows, with or without a signal.
+
+use std::sync::Arc;
+
+use prost::Message as _;
+use steadfast_core::{Identity, Input, Signal, Start, Started, cron, policy, span};
+use steadfast_proto::{
+    common, enums,
+    workflowservice::{
+        SignalWithStartWorkflowExecutionRequest, SignalWithStartWorkflowExecutionResponse,
+        StartWorkflowExecutionRequest, StartWorkflowExecutionResponse,
+    },
+};
+use steadfast_store::RunNumber;
+use tokio::sync::oneshot;
+
+use super::{Engine, answer, check_length};
+use crate::{
+    error::Error,
+    gift::Gift,
+    namespaces::Namespace,
+    shard::{Address, Desk, Job, Wishes},
+    start::{self, Plan, StartPolicy},
+    task::{TaskGift, Taker},
+    visibility::{self, Schema},
+};
+
+impl Engine {
+    /// Starts a workflow.
+    pub async fn start_workflow_execution(
+        &self,
+        mut request: StartWorkflowExecutionRequest,
+    ) -> Result<StartWorkflowExecutionResponse, Error> {
+        let namespace = self.namespace(&request.namespace)?;
+        let policy = StartPolicy::of_start(
+            request.workflow_id_reuse_policy(),
+            request.workflow_id_conflict_policy(),
+        )?;
+        if request.request_id.is_empty() {
+            request.request_id = self.shared().ids.id();
+        }
+        let eager = request.request_eager_execution.then(|| Taker {
+            identity: request.identity.clone(),
+            request_id: request.request_id.clone(),
+            sticky_queue: None,
+        });
+        let wanted = self.wanted(&namespace, request)?;
+        let done = self.start(namespace, wanted, policy, None, eager).await?;
+        let task = done.task.and_then(Gift::take).map(|gift| *gift.response);
+        Ok(StartWorkflowExecutionResponse {
+            run_id: done.run_id,
+            first_execution_run_id: done.first_run_id,
+            started: done.started,
+            status: done.status,
+            eager_workflow_task: task,
+            link: None,
+        })
+    }
+
+    /// Signals a workflow, and starts it first if it does not run.
+    pub async fn signal_with_start_workflow_execution(
+        &self,
+        request: SignalWithStartWorkflowExecutionRequest,
+    ) -> Result<SignalWithStartWorkflowExecutionResponse, Error> {
+        let namespace = self.namespace(&request.namespace)?;
+        let bytes_max = namespace.limits.id_bytes_max;
+        if request.signal_name.is_empty() {
+            return Err(Error::invalid("SignalName is not set on request."));
+        }
+        check_length("SignalName", &request.signal_name, bytes_max)?;
+        check_blob(&namespace, request.signal_input.as_ref())?;
+        let policy = StartPolicy::of_signal(
+            request.workflow_id_reuse_policy(),
+            request.workflow_id_conflict_policy(),
+        )?;
+        let (mut start, signal) = split(request);
+        if start.request_id.is_empty() {
+            start.request_id = self.shared().ids.id();
+        }
+        let wanted = self.wanted(&namespace, start)?;
+        let done = self.start(namespace, wanted, policy, Some(signal), None).await?;
+        Ok(SignalWithStartWorkflowExecutionResponse {
+            run_id: done.run_id,
+            first_execution_run_id: done.first_run_id,
+            started: done.created,
+            signal_link: None,
+        })
+    }
+
+    async fn start(
+        &self,
+        namespace: Arc<Namespace>,
+        wanted: Wanted,
+        policy: StartPolicy,
+        signal: Option<Signal>,
+        eager: Option<Taker>,
+    ) -> Result<Done, Error> {
+        let (slot, reply) = oneshot::channel();
+        let address = Address::of(&namespace.id, &wanted.started.workflow_id, "");
+        self.post(StartJob { address, namespace, wanted, policy, signal, eager, slot });
+        answer(reply).await
+    }
+
+    /// Checks a request and says what it wants.
+    fn wanted(
+        &self,
+        namespace: &Namespace,
+        request: StartWorkflowExecutionRequest,
+    ) -> Result<Wanted, Error> {
+        check(namespace, &request)?;
+        let retry_policy = match &request.retry_policy {
+            None => None,
+            Some(given) => {
+                Some(policy::checked(given).map_err(|fault| Error::invalid(fault.to_string()))?)
+            }
+        };
+        let delay = checked_span("WorkflowStartDelay", request.workflow_start_delay.as_ref())?;
+        let started = Started {
+            workflow_type: request.workflow_type,
+            task_queue: request.task_queue,
+            input: request.input,
+            workflow_execution_timeout: request.workflow_execution_timeout,
+            workflow_run_timeout: request.workflow_run_timeout,
+            workflow_task_timeout: request.workflow_task_timeout,
+            continued_failure: request.continued_failure,
+            last_completion_result: request.last_completion_result,
+            identity: request.identity,
+            retry_policy,
+            cron_schedule: request.cron_schedule,
+            memo: request.memo,
+            search_attributes: request.search_attributes,
+            header: request.header,
+            workflow_id: request.workflow_id,
+            completion_callbacks: request.completion_callbacks,
+            versioning_override: request.versioning_override,
+            priority: request.priority,
+            ..Started::default()
+        };
+        Ok(Wanted {
+            started,
+            delay,
+            user_metadata: request.user_metadata,
+            links: request.links,
+            request_id: request.request_id,
+        })
+    }
+}
+
+/// A checked start.
+struct Wanted {
+    started: Started,
+    delay: std::time::Duration,
+    user_metadata: Option<steadfast_proto::sdk::UserMetadata>,
+    links: Vec<common::Link>,
+    request_id: String,
+}
+
+/// What came of a start.
+struct Done {
+    run_id: String,
+    first_run_id: String,
+    /// Whether this request made the run, now or before.
+    started: bool,
+    /// Whether it made it now.
+    created: bool,
+    status: i32,
+    task: Option<Gift<TaskGift>>,
+}
+
+struct StartJob {
+    address: Address,
+    namespace: Arc<Namespace>,
+    wanted: Wanted,
+    policy: StartPolicy,
+    signal: Option<Signal>,
+    eager: Option<Taker>,
+    slot: oneshot::Sender<Result<Done, Error>>,
+}
+
+impl Job for StartJob {
+    fn address(&self) -> &Address {
+        &self.address
+    }
+
+    fn run(mut self: Box<Self>, desk: &mut Desk<'_>, found: Option<RunNumber>) {
+        let outcome = self.start(desk, found);
+        let slot = self.slot;
+        desk.release(move || drop(slot.send(outcome)));
+    }
+
+    fn fail(self: Box<Self>, error: Error) {
+        drop(self.slot.send(Err(error)));
+    }
+}
+
+impl StartJob {
+    fn start(&mut self, desk: &mut Desk<'_>, found: Option<RunNumber>) -> Result<Done, Error> {
+        let current = found.and_then(|number| desk.run(number));
+        match start::plan(current, self.policy, &self.wanted.request_id) {
+            Plan::Refuse(error) => Err(*error),
+            Plan::Existing { by_this_request, .. } => {
+                let number = found.unwrap_or_default();
+                if let (Some(signal), false) = (self.signal.take(), by_this_request) {
+                    desk.apply(number, Input::Signal(Signal { wakes: true, ..signal }))?;
+                }
+                self.done(desk, number, by_this_request, false, None)
+            }
+            Plan::Replace => {
+                let now = desk.now();
+                let run_id = desk.shared().ids.entropy().run_id(now);
+                let number = found.unwrap_or_default();
+                desk.apply(number, Input::Terminate(start::termination(run_id.clone())))?;
+                self.create(desk, run_id)
+            }
+            Plan::Create => {
+                let now = desk.now();
+                let run_id = desk.shared().ids.entropy().run_id(now);
+                self.create(desk, run_id)
+            }
+        }
+    }
+
+    fn create(&mut self, desk: &mut Desk<'_>, run_id: String) -> Result<Done, Error> {
+        let now = desk.now();
+        let limits = &self.namespace.limits;
+        let started = std::mem::take(&mut self.wanted.started);
+        let mut started = start::resolved(started, &run_id, self.wanted.delay, now, limits);
+        let backoff = span::from_wire(started.first_workflow_task_backoff.as_ref());
+        let eager = self.eager.take().filter(|_| backoff.is_zero());
+        started.eager_execution_accepted = eager.is_some();
+        let start = Start {
+            identity: Identity {
+                namespace_id: self.namespace.id.clone(),
+                namespace: self.namespace.name.clone(),
+                workflow_id: started.workflow_id.clone(),
+                run_id,
+            },
+            started,
+            user_metadata: self.wanted.user_metadata.take(),
+            links: std::mem::take(&mut self.wanted.links),
+            request_id: std::mem::take(&mut self.wanted.request_id),
+            signal: self.signal.take(),
+        };
+        let mut wishes = Wishes { task_for: eager, ..Wishes::default() };
+        let number = desk.create(&self.namespace, start, &mut wishes);
+        self.done(desk, number, true, true, wishes.task)
+    }
+
+    fn done(
+        &self,
+        desk: &Desk<'_>,
+        number: RunNumber,
+        started: bool,
+        created: bool,
+        task: Option<Gift<TaskGift>>,
+    ) -> Result<Done, Error> {
+        let run = desk.run(number).ok_or_else(|| super::not_found(&self.address))?;
+        Ok(Done {
+            run_id: run.identity().run_id.clone(),
+            first_run_id: run.first_run_id().to_owned(),
+            started,
+            created,
+            status: run.state().status,
+            task,
+        })
+    }
+}
+
+fn split(
+    request: SignalWithStartWorkflowExecutionRequest,
+) -> (StartWorkflowExecutionRequest, Signal) {
+    let signal = Signal {
+        name: request.signal_name,
+        input: request.signal_input,
+        identity: request.identity.clone(),
+        header: request.header.clone(),
+        request_id: request.request_id.clone(),
+        links: request.links.clone(),
+        ..Signal::default()
+    };
+    let start = StartWorkflowExecutionRequest {
+        namespace: request.namespace,
+        workflow_id: request.workflow_id,
+        workflow_type: request.workflow_type,
+        task_queue: request.task_queue,
+        input: request.input,
+        workflow_execution_timeout: request.workflow_execution_timeout,
+        workflow_run_timeout: request.workflow_run_timeout,
+        workflow_task_timeout: request.workflow_task_timeout,
+        identity: request.identity,
+        request_id: request.request_id,
+        retry_policy: request.retry_policy,
+        cron_schedule: request.cron_schedule,
+        memo: request.memo,
+        search_attributes: request.search_attributes,
+        header: request.header,
+        workflow_start_delay: request.workflow_start_delay,
+        user_metadata: request.user_metadata,
+        links: request.links,
+        versioning_override: request.versioning_override,
+        priority: request.priority,
+        ..StartWorkflowExecutionRequest::default()
+    };
+    (start, signal)
+}
+
+fn check(namespace: &Namespace, request: &StartWorkflowExecutionRequest) -> Result<(), Error> {
+    let limits = &namespace.limits;
+    let named = |field: &str, name: &str| {
+        if name.is_empty() {
+            return Err(Error::invalid(format!("{field} is not set on request.")));
+        }
+        check_length(field, name, limits.id_bytes_max)
+    };
+    named("WorkflowId", &request.workflow_id)?;
+    named("WorkflowType", request.workflow_type.as_ref().map_or("", |kind| &kind.name))?;
+    let queue = request.task_queue.as_ref().ok_or_else(|| Error::invalid("taskQueue is not set"))?;
+    if queue.name.is_empty() {
+        return Err(Error::invalid("missing task queue name"));
+    }
+    check_length("taskQueue", &queue.name, limits.id_bytes_max)?;
+    check_length("RequestId", &request.request_id, limits.id_bytes_max)?;
+    checked_span("WorkflowExecutionTimeout", request.workflow_execution_timeout.as_ref())?;
+    checked_span("WorkflowRunTimeout", request.workflow_run_timeout.as_ref())?;
+    checked_span("WorkflowTaskTimeout", request.workflow_task_timeout.as_ref())?;
+    check_cron(request)?;
+    check_blob(namespace, request.input.as_ref())?;
+    if request.memo.as_ref().map_or(0, prost::Message::encoded_len) > limits.memo_bytes_max {
+        return Err(Error::invalid("Blob data size exceeds limit."));
+    }
+    if let Some(attributes) = &request.search_attributes {
+        visibility::search_values(attributes, &Schema::new(namespace.search_attributes()))?;
+    }
+    if enums::WorkflowIdReusePolicy::try_from(request.workflow_id_reuse_policy).is_err() {
+        return Err(Error::invalid("workflow_id_reuse_policy is not a known policy"));
+    }
+    Ok(())
+}
+
+fn check_cron(request: &StartWorkflowExecutionRequest) -> Result<(), Error> {
+    if request.cron_schedule.is_empty() {
+        return Ok(());
+    }
+    if request.workflow_start_delay.is_some() {
+        return Err(Error::invalid("CronSchedule and WorkflowStartDelay may not be used together."));
+    }
+    cron::parse(&request.cron_schedule)
+        .map(drop)
+        .map_err(|fault| Error::invalid(format!("Invalid CronSchedule. {fault}")))
+}
+
+pub(super) fn check_blob(
+    namespace: &Namespace,
+    payloads: Option<&common::Payloads>,
+) -> Result<(), Error> {
+    if payloads.map_or(0, common::Payloads::encoded_len) > namespace.limits.blob_bytes_max {
+        return Err(Error::invalid("Blob data size exceeds limit."));
+    }
+    Ok(())
+}
+
+fn checked_span(
+    field: &str,
+    wire: Option<&steadfast_proto::prost_types::Duration>,
+) -> Result<std::time::Duration, Error> {
+    span::checked(wire).map_err(|fault| Error::invalid(format!("Invalid {field}: {fault}")))
+}

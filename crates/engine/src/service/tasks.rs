@@ -1,0 +1,352 @@
+//! Workflow tasks: workers poll for them and answer them.
+
+use std::{collections::HashMap as WireMap, sync::Arc};
+
+use steadfast_core::{CompleteWorkflowTask, FailWorkflowTask, Input, Refused};
+use steadfast_proto::{
+    enums::{QueryResultType, TaskQueueKind},
+    query::WorkflowQueryResult,
+    workflowservice::{
+        PollWorkflowTaskQueueRequest, PollWorkflowTaskQueueResponse,
+        RespondWorkflowTaskCompletedRequest, RespondWorkflowTaskCompletedResponse,
+        RespondWorkflowTaskFailedRequest, RespondWorkflowTaskFailedResponse,
+    },
+};
+use steadfast_store::RunNumber;
+use tokio::sync::oneshot;
+
+use super::{Engine, answer, call_end::LeaveOnDrop, within};
+use crate::{
+    error::Error,
+    gift::Gift,
+    history,
+    matching::{Polled, QueueName},
+    query::{Answer, Waiting},
+    shard::{Address, Desk, Job, Shared, Wishes, fill_history},
+    task::{TaskGift, TaskOffer, Taker},
+    token::TaskToken,
+};
+
+impl Engine {
+    /// Waits for a workflow task. An empty response means that there was none.
+    pub async fn poll_workflow_task_queue(
+        &self,
+        request: PollWorkflowTaskQueueRequest,
+    ) -> Result<PollWorkflowTaskQueueResponse, Error> {
+        let namespace = self.namespace(&request.namespace)?;
+        let queue = request.task_queue.unwrap_or_default();
+        if queue.name.is_empty() {
+            return Err(Error::invalid("missing task queue name"));
+        }
+        let sticky = queue.kind() == TaskQueueKind::Sticky;
+        let name = QueueName { namespace_id: namespace.id.clone(), name: queue.name };
+        let taker = Taker {
+            identity: request.identity,
+            request_id: self.shared().ids.id(),
+            sticky_queue: sticky.then(|| name.name.clone()),
+        };
+        let deadline = self.now().after(self.shared().limits.poll_wait);
+        loop {
+            let left = deadline.since(self.now());
+            let Some(gift) = self.next_task(&name, &taker, left).await else {
+                return Ok(PollWorkflowTaskQueueResponse::default());
+            };
+            if let Some(response) = self.unwrap_task(gift).await? {
+                return Ok(response);
+            }
+        }
+    }
+
+    /// Takes what the workflow's code wants.
+    pub async fn respond_workflow_task_completed(
+        &self,
+        request: RespondWorkflowTaskCompletedRequest,
+    ) -> Result<RespondWorkflowTaskCompletedResponse, Error> {
+        let token = self.task_token(&request.task_token, &request.namespace)?;
+        self.check_attributes(&token, &request)?;
+        let (slot, reply) = oneshot::channel();
+        let address = Address::of(&token.namespace_id, &token.workflow_id, &token.run_id);
+        self.post(CompleteJob { address, token, request, slot });
+        let (task, activity_tasks) = answer(reply).await?;
+        let workflow_task = match task {
+            Some(gift) => self.unwrap_task(gift).await?,
+            None => None,
+        };
+        Ok(RespondWorkflowTaskCompletedResponse {
+            workflow_task,
+            activity_tasks,
+            reset_history_event_id: 0,
+        })
+    }
+
+    /// Takes note that a worker could not do a workflow task.
+    pub async fn respond_workflow_task_failed(
+        &self,
+        request: RespondWorkflowTaskFailedRequest,
+    ) -> Result<RespondWorkflowTaskFailedResponse, Error> {
+        let token = self.task_token(&request.task_token, &request.namespace)?;
+        let address = Address::of(&token.namespace_id, &token.workflow_id, &token.run_id);
+        #[expect(deprecated, reason = "older workers still tell their checksum")]
+        let input = FailWorkflowTask {
+            token: token.workflow_task(),
+            cause: request.cause(),
+            binary_checksum: request.binary_checksum.clone(),
+            failure: request.failure,
+            identity: request.identity,
+        };
+        let (slot, reply) = oneshot::channel();
+        self.post(FailJob { address, input, slot });
+        answer(reply).await?;
+        Ok(RespondWorkflowTaskFailedResponse {})
+    }
+
+    /// The token of a task, if it is of the namespace that the request names.
+    pub(super) fn task_token(&self, bytes: &[u8], namespace: &str) -> Result<TaskToken, Error> {
+        let token = TaskToken::read(bytes)?;
+        if !namespace.is_empty() && self.namespace(namespace)?.id != token.namespace_id {
+            return Err(Error::invalid(
+                "Operation requested with a token from a different namespace.",
+            ));
+        }
+        Ok(token)
+    }
+
+    async fn next_task(
+        &self,
+        name: &QueueName,
+        taker: &Taker,
+        left: std::time::Duration,
+    ) -> Option<Gift<TaskGift>> {
+        let shared = self.shared();
+        let now = self.now();
+        match shared.tasks.poll(name, &taker.identity, &taker.request_id, now) {
+            Polled::Wait(ticket, gift) => {
+                let _leave = LeaveOnDrop::new(|| shared.tasks.leave(name, ticket));
+                within(shared, left, gift).await?.ok()
+            }
+            Polled::Task(offer) => {
+                let (slot, gift) = oneshot::channel();
+                let address = Address::Number(offer.run);
+                let (namespace_id, workflow_id) =
+                    (offer.namespace_id.clone(), offer.workflow_id.clone());
+                let queue = name.clone();
+                let taker = taker.clone();
+                let job = TakeJob { address, offer, taker, queue, shared: Arc::clone(shared), slot };
+                self.send(&namespace_id, &workflow_id, job);
+                Some(gift.await.unwrap_or_else(|_| Gift::empty()))
+            }
+        }
+    }
+
+    /// Takes a task out of its wrapping and completes its history. `None` if it was nothing.
+    async fn unwrap_task(
+        &self,
+        gift: Gift<TaskGift>,
+    ) -> Result<Option<PollWorkflowTaskQueueResponse>, Error> {
+        let missing = gift.peek().and_then(|inside| inside.missing.clone());
+        let mut events = Vec::new();
+        if let Some(missing) = &missing {
+            let page_max = self.shared().limits.history_page_max;
+            let shared = self.shared();
+            events =
+                history::page(shared, missing.run, missing.first, missing.last, page_max).await?;
+        }
+        let Some(mut inside) = gift.take() else { return Ok(None) };
+        if let Some(missing) = missing {
+            fill_history(&mut inside, &missing, events);
+        }
+        Ok(Some(*inside.response))
+    }
+
+    /// Search attributes are checked against the namespace before the run sees them.
+    fn check_attributes(
+        &self,
+        _token: &TaskToken,
+        _request: &RespondWorkflowTaskCompletedRequest,
+    ) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+/// A poll takes a task that waited in the queue.
+struct TakeJob {
+    address: Address,
+    offer: TaskOffer,
+    taker: Taker,
+    queue: QueueName,
+    shared: Arc<Shared>,
+    slot: oneshot::Sender<Gift<TaskGift>>,
+}
+
+impl Job for TakeJob {
+    fn address(&self) -> &Address {
+        &self.address
+    }
+
+    fn run(self: Box<Self>, desk: &mut Desk<'_>, _: Option<RunNumber>) {
+        if self.slot.is_closed() {
+            self.shared.tasks.push(&self.queue, self.offer);
+            return;
+        }
+        match desk.start_task(&self.offer, self.taker) {
+            Ok(gift) => desk.hand_over(gift, self.slot),
+            Err(_) => drop(self.slot.send(Gift::empty())),
+        }
+    }
+
+    fn fail(self: Box<Self>, error: Error) {
+        tracing::warn!(%error, offer = ?self.offer, "a workflow task could not be taken");
+        self.shared.tasks.push(&self.queue, self.offer);
+    }
+}
+
+type Completed = (
+    Option<Gift<TaskGift>>,
+    Vec<steadfast_proto::workflowservice::PollActivityTaskQueueResponse>,
+);
+
+struct CompleteJob {
+    address: Address,
+    token: TaskToken,
+    request: RespondWorkflowTaskCompletedRequest,
+    slot: oneshot::Sender<Result<Completed, Error>>,
+}
+
+impl Job for CompleteJob {
+    fn address(&self) -> &Address {
+        &self.address
+    }
+
+    fn run(self: Box<Self>, desk: &mut Desk<'_>, found: Option<RunNumber>) {
+        let Self { token, mut request, slot, .. } = *self;
+        let Some(number) = found else {
+            desk.release(move || drop(slot.send(Err(Refused::TaskNotFound.into()))));
+            return;
+        };
+        let answers = std::mem::take(&mut request.query_results);
+        let mut wishes = wishes(desk, &request);
+        let input = Input::CompleteWorkflowTask(Box::new(completion(&token, request)));
+        let outcome = desk.apply_with(number, input, &mut wishes);
+        if outcome.is_ok() {
+            answer_queries(desk, number, answers);
+        }
+        if outcome != Err(Refused::TaskNotFound) {
+            desk.cool(number);
+        }
+        let Wishes { task, activities, .. } = wishes;
+        desk.release(move || {
+            let answer = outcome.map(|()| (task, activities)).map_err(Error::from);
+            drop(slot.send(answer));
+        });
+    }
+
+    fn fail(self: Box<Self>, error: Error) {
+        drop(self.slot.send(Err(error)));
+    }
+}
+
+struct FailJob {
+    address: Address,
+    input: FailWorkflowTask,
+    slot: oneshot::Sender<Result<(), Error>>,
+}
+
+impl Job for FailJob {
+    fn address(&self) -> &Address {
+        &self.address
+    }
+
+    fn run(self: Box<Self>, desk: &mut Desk<'_>, found: Option<RunNumber>) {
+        let Self { input, slot, .. } = *self;
+        let outcome = match found {
+            Some(number) => {
+                desk.requeue_queries(number);
+                desk.cool(number);
+                desk.apply(number, Input::FailWorkflowTask(input))
+            }
+            None => Err(Refused::TaskNotFound),
+        };
+        desk.release(move || drop(slot.send(outcome.map_err(Error::from))));
+    }
+
+    fn fail(self: Box<Self>, error: Error) {
+        drop(self.slot.send(Err(error)));
+    }
+}
+
+fn wishes(desk: &Desk<'_>, request: &RespondWorkflowTaskCompletedRequest) -> Wishes {
+    let sticky = request.sticky_attributes.as_ref();
+    let queue = sticky.and_then(|it| it.worker_task_queue.as_ref()).map(|it| it.name.clone());
+    let taker = || Taker {
+        identity: request.identity.clone(),
+        request_id: desk.shared().ids.id(),
+        sticky_queue: queue.clone(),
+    };
+    Wishes {
+        task_for: request.return_new_workflow_task.then(taker),
+        activities_for: Some(Taker { sticky_queue: None, ..taker() }),
+        ..Wishes::default()
+    }
+}
+
+fn completion(
+    token: &TaskToken,
+    request: RespondWorkflowTaskCompletedRequest,
+) -> CompleteWorkflowTask {
+    #[expect(deprecated, reason = "older workers still tell their checksum")]
+    CompleteWorkflowTask {
+        token: token.workflow_task(),
+        commands: request.commands,
+        messages: request.messages,
+        identity: request.identity,
+        sticky: request.sticky_attributes,
+        return_new_task: request.return_new_workflow_task,
+        force_new_task: request.force_create_new_workflow_task,
+        sdk_metadata: request.sdk_metadata,
+        metering_metadata: request.metering_metadata,
+        binary_checksum: request.binary_checksum,
+        deployment: request.deployment_options,
+        versioning_behavior: request.versioning_behavior,
+    }
+}
+
+/// Hands the answers to those who asked. Those without one wait for the next task, or, if there is
+/// none, ask directly.
+fn answer_queries(
+    desk: &mut Desk<'_>,
+    number: RunNumber,
+    mut answers: WireMap<String, WorkflowQueryResult>,
+) {
+    let Some(entry) = desk.entry(number) else { return };
+    let carried = std::mem::take(&mut entry.carried);
+    let has_task = entry.run.task().is_some();
+    let mut ready: Vec<(Waiting, Answer)> = Vec::new();
+    for (id, waiting) in carried {
+        match answers.remove(&id) {
+            Some(result) => ready.push((waiting, of_result(result))),
+            None if has_task => {
+                entry.queries.insert(id, waiting);
+            }
+            None => ready.push((waiting, Answer::AskAgain)),
+        }
+    }
+    if !has_task {
+        let waiting = std::mem::take(&mut entry.queries);
+        ready.extend(waiting.into_values().map(|waiting| (waiting, Answer::AskAgain)));
+    }
+    if !ready.is_empty() {
+        desk.release(move || {
+            ready.into_iter().for_each(|(waiting, answer)| drop(waiting.slot.send(answer)));
+        });
+    }
+}
+
+fn of_result(result: WorkflowQueryResult) -> Answer {
+    match result.result_type() {
+        QueryResultType::Failed => Answer::Failed {
+            message: result.error_message,
+            failure: result.failure.map(Box::new),
+        },
+        QueryResultType::Answered | QueryResultType::Unspecified => Answer::Answered(result.answer),
+    }
+}

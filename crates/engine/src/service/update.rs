@@ -1,0 +1,229 @@
+//! Updates: requests that the workflow's code may refuse, and that have an outcome.
+
+use steadfast_core::{Aborted, Input, UpdateProgress, closed_before_update};
+use steadfast_proto::{
+    common,
+    enums::UpdateWorkflowExecutionLifecycleStage as Stage,
+    history::history_event::Attributes,
+    update::{self, Outcome, UpdateRef},
+    workflowservice::{
+        PollWorkflowExecutionUpdateRequest, PollWorkflowExecutionUpdateResponse,
+        UpdateWorkflowExecutionRequest, UpdateWorkflowExecutionResponse,
+    },
+};
+use steadfast_store::RunNumber;
+use tokio::sync::oneshot;
+
+use super::{Engine, address, answer, not_found, start::check_blob, within};
+use crate::{
+    error::{Code, Error},
+    history,
+    shard::{Address, Desk, Job, UpdateWatcher},
+};
+
+impl Engine {
+    /// Asks for an update and waits until it has got as far as the caller wants, or a while.
+    pub async fn update_workflow_execution(
+        &self,
+        request: UpdateWorkflowExecutionRequest,
+    ) -> Result<UpdateWorkflowExecutionResponse, Error> {
+        let namespace = self.namespace(&request.namespace)?;
+        let address = address(&namespace, request.workflow_execution.as_ref())?;
+        let stage = wanted_stage(request.wait_policy.as_ref(), Stage::Completed)?;
+        let missing = || Error::invalid("Request is not set on request.");
+        let mut wanted = request.request.ok_or_else(missing)?;
+        let input = wanted.input.as_ref().ok_or_else(|| Error::invalid("Input is not set."))?;
+        if input.name.is_empty() {
+            return Err(Error::invalid("Update name is not set on request."));
+        }
+        check_blob(&namespace, input.args.as_ref())?;
+        let meta = wanted.meta.get_or_insert_default();
+        if meta.update_id.is_empty() {
+            meta.update_id = self.shared().ids.id();
+        }
+        let update_id = meta.update_id.clone();
+        let chain = request.first_execution_run_id;
+        let seen = self.watch_update(address, update_id, chain, Some(wanted), stage).await?;
+        Ok(UpdateWorkflowExecutionResponse {
+            update_ref: Some(seen.reference),
+            outcome: seen.outcome,
+            stage: seen.stage.into(),
+            link: None,
+        })
+    }
+
+    /// Waits until an update has got as far as the caller wants, or a while.
+    pub async fn poll_workflow_execution_update(
+        &self,
+        request: PollWorkflowExecutionUpdateRequest,
+    ) -> Result<PollWorkflowExecutionUpdateResponse, Error> {
+        let namespace = self.namespace(&request.namespace)?;
+        let missing = || Error::invalid("UpdateRef is not set on request.");
+        let reference = request.update_ref.ok_or_else(missing)?;
+        let address = address(&namespace, reference.workflow_execution.as_ref())?;
+        let stage = wanted_stage(request.wait_policy.as_ref(), Stage::Unspecified)?;
+        let update_id = reference.update_id;
+        let seen = self.watch_update(address, update_id, String::new(), None, stage).await?;
+        Ok(PollWorkflowExecutionUpdateResponse {
+            update_ref: Some(seen.reference),
+            outcome: seen.outcome,
+            stage: seen.stage.into(),
+        })
+    }
+
+    async fn watch_update(
+        &self,
+        address: Address,
+        update_id: String,
+        chain: String,
+        wanted: Option<update::Request>,
+        stage: Stage,
+    ) -> Result<SeenUpdate, Error> {
+        let (slot, reply) = oneshot::channel();
+        self.post(WatchJob { address, update_id, chain, wanted, stage, slot });
+        let (mut seen, watch) = answer(reply).await?;
+        if let Some((number, event_id)) = seen.outcome_in.take() {
+            seen.outcome = self.recorded_outcome(number, event_id).await?;
+        }
+        let Some(watch) = watch else { return Ok(seen) };
+        let read_wait = self.shared().limits.read_wait;
+        match within(self.shared(), read_wait, watch).await {
+            Some(Ok(UpdateProgress::Accepted)) => {
+                Ok(SeenUpdate { stage: Stage::Accepted, ..seen })
+            }
+            Some(Ok(UpdateProgress::Completed(outcome))) => {
+                Ok(SeenUpdate { stage: Stage::Completed, outcome: Some(outcome), ..seen })
+            }
+            Some(Ok(UpdateProgress::Aborted(why))) => Err(aborted(why)),
+            Some(Err(_)) => Err(Error::unavailable("the engine is stopping")),
+            None => Ok(seen),
+        }
+    }
+
+    async fn recorded_outcome(
+        &self,
+        number: RunNumber,
+        event_id: i64,
+    ) -> Result<Option<Outcome>, Error> {
+        let events = history::page(self.shared(), number, event_id, event_id, 1).await?;
+        Ok(events.into_iter().next().and_then(|event| match event.attributes {
+            Some(Attributes::WorkflowExecutionUpdateCompletedEventAttributes(done)) => done.outcome,
+            _ => None,
+        }))
+    }
+}
+
+/// How far an update was seen to be.
+#[derive(Clone, Debug)]
+struct SeenUpdate {
+    reference: UpdateRef,
+    stage: Stage,
+    outcome: Option<Outcome>,
+    /// The event that has the outcome, if it must be read.
+    outcome_in: Option<(RunNumber, i64)>,
+}
+
+struct WatchJob {
+    address: Address,
+    update_id: String,
+    chain: String,
+    wanted: Option<update::Request>,
+    stage: Stage,
+    slot: oneshot::Sender<Result<(SeenUpdate, Option<oneshot::Receiver<UpdateProgress>>), Error>>,
+}
+
+impl Job for WatchJob {
+    fn address(&self) -> &Address {
+        &self.address
+    }
+
+    fn run(mut self: Box<Self>, desk: &mut Desk<'_>, found: Option<RunNumber>) {
+        let outcome = self.watch(desk, found);
+        let slot = self.slot;
+        desk.release(move || drop(slot.send(outcome)));
+    }
+
+    fn fail(self: Box<Self>, error: Error) {
+        drop(self.slot.send(Err(error)));
+    }
+}
+
+impl WatchJob {
+    fn watch(
+        &mut self,
+        desk: &mut Desk<'_>,
+        found: Option<RunNumber>,
+    ) -> Result<(SeenUpdate, Option<oneshot::Receiver<UpdateProgress>>), Error> {
+        let number = found.ok_or_else(|| not_found(&self.address))?;
+        let run = desk.run(number).ok_or_else(|| not_found(&self.address))?;
+        if !self.chain.is_empty() && run.first_run_id() != self.chain {
+            return Err(Error::not_found("workflow execution not found"));
+        }
+        // The watcher is there before the input, so that nothing that comes of it is missed.
+        let is_known = run.updates().get(&self.update_id).is_some();
+        let (slot, watch) = oneshot::channel();
+        if let Some(wanted) = self.wanted.take().filter(|_| !is_known) {
+            desk.apply(number, Input::AdmitUpdate(wanted))?;
+        }
+        let entry = desk.entry(number).ok_or_else(|| not_found(&self.address))?;
+        let Some(update) = entry.run.updates().get(&self.update_id) else {
+            return Err(Error::not_found(format!("update {:?} not found", self.update_id)));
+        };
+        let identity = entry.run.identity();
+        let mut seen = SeenUpdate {
+            reference: UpdateRef {
+                workflow_execution: Some(common::WorkflowExecution {
+                    workflow_id: identity.workflow_id.clone(),
+                    run_id: identity.run_id.clone(),
+                }),
+                update_id: self.update_id.clone(),
+            },
+            stage: Stage::Admitted,
+            outcome: update.outcome.clone(),
+            outcome_in: None,
+        };
+        if update.is_completed() {
+            seen.stage = Stage::Completed;
+            if seen.outcome.is_none() {
+                seen.outcome_in = Some((number, update.row.completed_event_id));
+            }
+        } else if !entry.run.is_open() {
+            seen.stage = Stage::Completed;
+            seen.outcome = Some(closed_before_update());
+        } else if update.is_accepted() {
+            seen.stage = Stage::Accepted;
+        }
+        if i32::from(seen.stage) >= i32::from(self.stage) {
+            return Ok((seen, None));
+        }
+        entry.update_watchers.push(UpdateWatcher {
+            update_id: self.update_id.clone(),
+            outcome_only: self.stage == Stage::Completed,
+            slot,
+        });
+        Ok((seen, Some(watch)))
+    }
+}
+
+fn wanted_stage(policy: Option<&update::WaitPolicy>, otherwise: Stage) -> Result<Stage, Error> {
+    match policy.map(update::WaitPolicy::lifecycle_stage) {
+        None | Some(Stage::Unspecified) => Ok(otherwise),
+        Some(Stage::Admitted) => Err(Error::new(
+            Code::PermissionDenied,
+            "waiting for the stage ADMITTED is not supported; wait for ACCEPTED or COMPLETED",
+        )),
+        Some(stage) => Ok(stage),
+    }
+}
+
+fn aborted(why: Aborted) -> Error {
+    match why {
+        Aborted::Closed => Error::not_found("workflow update was aborted by closing workflow"),
+        Aborted::Continued => {
+            Error::busy("workflow operation can not be applied because workflow is closing")
+        }
+        Aborted::TaskFailed => {
+            Error::new(Code::FailedPrecondition, "the workflow task that carried the update failed")
+        }
+    }
+}

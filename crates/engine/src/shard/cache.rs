@@ -1,0 +1,117 @@
+//! The runs of a shard that are in memory, and how they are found.
+
+use std::collections::BTreeMap;
+
+use steadfast_store::RunNumber;
+
+use super::{entry::Entry, job::Address};
+
+/// The runs of a shard that are in memory.
+#[derive(Debug, Default)]
+pub(crate) struct Cache {
+    entries: BTreeMap<RunNumber, Entry>,
+    /// The newest run of each workflow of which it is in memory.
+    current: BTreeMap<String, BTreeMap<String, RunNumber>>,
+    by_run_id: BTreeMap<String, RunNumber>,
+    /// Oldest use first.
+    by_use: BTreeMap<u64, RunNumber>,
+    uses: u64,
+    evictions: u64,
+}
+
+impl Cache {
+    /// The run, if it is in memory.
+    pub(crate) fn find(&self, address: &Address) -> Option<RunNumber> {
+        match address {
+            Address::Number(number) => self.entries.contains_key(number).then_some(*number),
+            Address::Current { namespace_id, workflow_id } => {
+                self.current.get(namespace_id)?.get(workflow_id).copied()
+            }
+            Address::Run { namespace_id, workflow_id, run_id } => {
+                let number = *self.by_run_id.get(run_id)?;
+                let identity = self.entries.get(&number)?.run.identity();
+                let same = identity.workflow_id == *workflow_id
+                    && identity.namespace_id == *namespace_id;
+                same.then_some(number)
+            }
+        }
+    }
+
+    pub(crate) fn get(&self, number: RunNumber) -> Option<&Entry> {
+        self.entries.get(&number)
+    }
+
+    /// The run, marked as used.
+    pub(crate) fn get_mut(&mut self, number: RunNumber) -> Option<&mut Entry> {
+        let entry = self.entries.get_mut(&number)?;
+        self.uses += 1;
+        self.by_use.remove(&entry.used);
+        entry.used = self.uses;
+        self.by_use.insert(self.uses, number);
+        Some(entry)
+    }
+
+    /// Takes a run in. `is_current` if it is the newest of its workflow.
+    pub(crate) fn insert(&mut self, mut entry: Entry, is_current: bool) {
+        self.uses += 1;
+        entry.used = self.uses;
+        self.by_use.insert(self.uses, entry.number);
+        let identity = entry.run.identity();
+        self.by_run_id.insert(identity.run_id.clone(), entry.number);
+        if is_current {
+            let workflows = self.current.entry(identity.namespace_id.clone()).or_default();
+            workflows.insert(identity.workflow_id.clone(), entry.number);
+        }
+        self.entries.insert(entry.number, entry);
+    }
+
+    /// Remembers that a run is the newest of its workflow, unless a newer one is known.
+    pub(crate) fn set_current(&mut self, number: RunNumber) {
+        let Some(entry) = self.entries.get(&number) else { return };
+        let identity = entry.run.identity();
+        let workflows = self.current.entry(identity.namespace_id.clone()).or_default();
+        workflows.entry(identity.workflow_id.clone()).or_insert(number);
+    }
+
+    /// Lets a run go.
+    pub(crate) fn remove(&mut self, number: RunNumber) -> Option<Entry> {
+        let entry = self.entries.remove(&number)?;
+        self.by_use.remove(&entry.used);
+        let identity = entry.run.identity();
+        self.by_run_id.remove(&identity.run_id);
+        if let Some(workflows) = self.current.get_mut(&identity.namespace_id)
+            && workflows.get(&identity.workflow_id) == Some(&number)
+        {
+            workflows.remove(&identity.workflow_id);
+        }
+        self.evictions += 1;
+        Some(entry)
+    }
+
+    /// Lets those go that were not used for longest, down to `entries_max`, but for those that are
+    /// needed.
+    pub(crate) fn evict(&mut self, entries_max: usize, durable: u64) {
+        if self.entries.len() <= entries_max {
+            return;
+        }
+        let surplus = self.entries.len() - entries_max;
+        let idle = |number: &RunNumber| {
+            self.entries.get(number).is_some_and(|entry| entry.is_idle(durable))
+        };
+        let candidates = self.by_use.values().take(surplus * 4 + 16);
+        let gone: Vec<RunNumber> = candidates.filter(|it| idle(it)).take(surplus).copied().collect();
+        for number in gone {
+            self.remove(number);
+        }
+    }
+
+    /// How many runs were let go so far.
+    pub(crate) fn evictions(&self) -> u64 {
+        self.evictions
+    }
+
+    /// How many runs are in memory.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+}

@@ -1,0 +1,240 @@
+//! Where a job does its work: inputs go to runs, and what comes of them is collected.
+//!
+//! Nothing here is durable yet, and nothing leaves the engine: writes and releases go to the
+//! committer together. Only workflow tasks may leave at once, because a worker's answer to one
+//! that did not become durable is refused.
+
+use std::sync::Arc;
+
+use steadfast_core::{
+    Context, Effect, Input, Refused, Run, Start, Timestamp, Transition, UpdateProgress,
+};
+use steadfast_proto::workflowservice::PollActivityTaskQueueResponse;
+use steadfast_store::{RunNumber, RunWrite};
+
+use super::{Entry, Shard, Shared, outbox};
+use crate::{
+    committer::Release,
+    gift::Gift,
+    listing,
+    namespaces::Namespace,
+    rows,
+    task::{TaskGift, Taker},
+};
+
+/// Where a job does its work.
+pub(crate) struct Desk<'a> {
+    pub(super) shard: &'a mut Shard,
+    writes: Vec<RunWrite>,
+    releases: Vec<Release>,
+}
+
+/// What whoever caused a transition would like to have of it at once.
+#[derive(Debug, Default)]
+pub(crate) struct Wishes {
+    /// The next workflow task, if there is one, for this worker.
+    pub(crate) task_for: Option<Taker>,
+    /// What came of it.
+    pub(crate) task: Option<Gift<TaskGift>>,
+    /// Activities that are to be started eagerly, for this worker.
+    pub(crate) activities_for: Option<Taker>,
+    /// What came of it.
+    pub(crate) activities: Vec<PollActivityTaskQueueResponse>,
+}
+
+impl<'a> Desk<'a> {
+    pub(super) fn new(shard: &'a mut Shard) -> Self {
+        Self { shard, writes: Vec::new(), releases: Vec::new() }
+    }
+
+    /// Hands everything over. A job that panics before this leaves no trace.
+    pub(super) fn finish(&mut self) {
+        self.shard.writes.append(&mut self.writes);
+        self.shard.releases.append(&mut self.releases);
+    }
+
+    /// The time.
+    pub(crate) fn now(&mut self) -> Timestamp {
+        self.shard.now()
+    }
+
+    /// What all parts of the engine share.
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shard.shared
+    }
+
+    /// A run that was found.
+    pub(crate) fn run(&self, number: RunNumber) -> Option<&Run> {
+        self.shard.cache.get(number).map(|entry| &entry.run)
+    }
+
+    /// A run that was found, with whoever waits for it.
+    pub(crate) fn entry(&mut self, number: RunNumber) -> Option<&mut Entry> {
+        self.shard.cache.get_mut(number)
+    }
+
+    /// Something that leaves the engine once all this is durable.
+    pub(crate) fn release(&mut self, release: impl FnOnce() + Send + 'static) {
+        self.releases.push(Box::new(release));
+    }
+
+    /// Gives a run an input.
+    pub(crate) fn apply(&mut self, number: RunNumber, input: Input) -> Result<(), Refused> {
+        self.apply_with(number, input, &mut Wishes::default())
+    }
+
+    /// Gives a run an input, with wishes for what comes of it. An input that was taken otherwise
+    /// than it was meant is an error too, but its effects stay.
+    pub(crate) fn apply_with(
+        &mut self,
+        number: RunNumber,
+        input: Input,
+        wishes: &mut Wishes,
+    ) -> Result<(), Refused> {
+        let now = self.now();
+        let entropy = self.shard.shared.ids.entropy();
+        let Some(entry) = self.shard.cache.get_mut(number) else { return Err(Refused::WrongRun) };
+        let due = entry.run.next_due();
+        let limits = Arc::clone(&entry.limits);
+        let context = Context { now, entropy, limits: &limits };
+        let mut transition = entry.run.apply(input, context)?;
+        let refused = transition.refused.take();
+        self.take_in(number, transition, due, wishes);
+        refused.map_or(Ok(()), Err)
+    }
+
+    /// Creates a run.
+    pub(crate) fn create(
+        &mut self,
+        namespace: &Namespace,
+        start: Start,
+        wishes: &mut Wishes,
+    ) -> RunNumber {
+        let now = self.now();
+        let entropy = self.shard.shared.ids.entropy();
+        let context = Context { now, entropy, limits: &namespace.limits };
+        let (run, transition) = Run::create(start, context);
+        self.adopt(run, transition, Arc::clone(&namespace.limits), wishes)
+    }
+
+    /// Takes in a run that was just made.
+    pub(crate) fn adopt(
+        &mut self,
+        run: Run,
+        transition: Transition,
+        limits: Arc<steadfast_core::Limits>,
+        wishes: &mut Wishes,
+    ) -> RunNumber {
+        let number = self.shard.shared.numbers.next();
+        let identity = rows::identity(run.identity());
+        self.shard.cache.insert(Entry::created(number, run, limits), true);
+        let created = RunWrite {
+            run: number,
+            shard: self.shard.number,
+            create: Some(identity),
+            ..RunWrite::default()
+        };
+        self.writes.push(created);
+        self.take_in(number, transition, None, wishes);
+        number
+    }
+
+    /// Deletes a run, with all that belongs to it.
+    pub(crate) fn delete(&mut self, number: RunNumber) {
+        let Some(entry) = self.shard.cache.get(number) else { return };
+        self.shard.due.set(number, entry.run.next_due(), None);
+        self.shard.cache.remove(number);
+        let shard = self.shard.number;
+        self.writes.push(RunWrite { run: number, shard, delete: true, ..RunWrite::default() });
+        // Until the deletion is durable the store would still find it.
+        self.shard.quarantined.insert(number, self.shard.next_work);
+    }
+
+    /// Takes in what came of an input.
+    fn take_in(
+        &mut self,
+        number: RunNumber,
+        mut transition: Transition,
+        due: Option<Timestamp>,
+        wishes: &mut Wishes,
+    ) {
+        if transition.changed {
+            self.write(number, &mut transition, due);
+        }
+        if let Some(successor) = transition.successor.take() {
+            let limits = self.shard.cache.get(number).map(|entry| Arc::clone(&entry.limits));
+            let (run, begun) = *successor;
+            self.adopt(run, begun, limits.unwrap_or_default(), &mut Wishes::default());
+        }
+        for effect in transition.effects {
+            self.carry_out(number, effect, wishes);
+        }
+    }
+
+    fn write(&mut self, number: RunNumber, transition: &mut Transition, due: Option<Timestamp>) {
+        let shard = self.shard.number;
+        let work = self.shard.next_work;
+        let tail_max = self.shard.shared.limits.tail_events_max;
+        let Some(entry) = self.shard.cache.get_mut(number) else { return };
+        let mut write = RunWrite { run: number, shard, ..RunWrite::default() };
+        rows::write(&mut entry.run, transition, &mut write);
+        if transition.visible {
+            let namespace = self.shard.shared.namespaces.named(&entry.run.identity().namespace);
+            write.visibility = Some(listing::row(&entry.run, namespace.ok().as_deref()));
+        }
+        entry.last_work = work;
+        let events = std::mem::take(&mut transition.events);
+        let grown = !events.is_empty();
+        entry.extend_tail(events, tail_max);
+        let watchers = if grown { entry.take_watchers() } else { Vec::new() };
+        let close = entry.close_event.clone();
+        self.shard.due.set(number, due, entry.run.next_due());
+        self.writes.push(write);
+        if !watchers.is_empty() {
+            self.release(move || {
+                watchers.into_iter().for_each(|it| drop(it.slot.send(close.clone())));
+            });
+        }
+    }
+
+    fn carry_out(&mut self, number: RunNumber, effect: Effect, wishes: &mut Wishes) {
+        match effect {
+            Effect::WorkflowTaskReady => self.offer_task(number, wishes),
+            Effect::ActivityReady { scheduled_event_id, eager } => {
+                self.offer_activity(number, scheduled_event_id, eager, wishes);
+            }
+            Effect::StartChild { initiated_event_id } => {
+                outbox::start_child(self, number, initiated_event_id);
+            }
+            Effect::SendExternal { initiated_event_id } => {
+                outbox::send_external(self, number, initiated_event_id);
+            }
+            Effect::SendMessage { number: message } => {
+                outbox::send_message(self, number, message);
+            }
+            Effect::UpdateChanged { update_id, progress } => {
+                self.tell_update(number, &update_id, &progress);
+            }
+            Effect::Closed => self.settle_closed(number),
+            Effect::Delete => self.delete(number),
+        }
+    }
+
+    fn tell_update(&mut self, number: RunNumber, update_id: &str, progress: &UpdateProgress) {
+        let Some(entry) = self.shard.cache.get_mut(number) else { return };
+        let watchers = entry.take_update_watchers(update_id, progress);
+        let progress = progress.clone();
+        self.release(move || {
+            watchers.into_iter().for_each(|it| drop(it.slot.send(progress.clone())));
+        });
+    }
+
+    /// Nothing will come of what waited for the next workflow task.
+    fn settle_closed(&mut self, number: RunNumber) {
+        let Some(entry) = self.shard.cache.get_mut(number) else { return };
+        if let Some(hot) = entry.hot.take() {
+            hot.cool();
+        }
+        self.redirect_queries(number);
+    }
+}

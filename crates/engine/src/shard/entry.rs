@@ -1,0 +1,169 @@
+//! A run in memory, with its newest events and whoever waits for it.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use steadfast_core::{Limits, Run, UpdateProgress};
+use steadfast_proto::history::HistoryEvent;
+use steadfast_store::RunNumber;
+use tokio::sync::oneshot;
+
+use crate::{committer::Hot, query::Waiting};
+
+/// A run in memory.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) number: RunNumber,
+    pub(crate) run: Run,
+    pub(crate) limits: Arc<Limits>,
+    /// Its newest events, from `tail_first` on, that no worker was given yet.
+    pub(crate) tail: Vec<HistoryEvent>,
+    pub(crate) tail_first: i64,
+    /// Its last event, once it has closed.
+    pub(crate) close_event: Option<Arc<HistoryEvent>>,
+    /// The last work that changed it. Until that is durable it must stay in memory.
+    pub(crate) last_work: u64,
+    pub(crate) watchers: Vec<Watcher>,
+    /// Queries that wait for the next workflow task, by id.
+    pub(crate) queries: BTreeMap<String, Waiting>,
+    /// Queries that the workflow task under way carries, by id.
+    pub(crate) carried: BTreeMap<String, Waiting>,
+    pub(crate) update_watchers: Vec<UpdateWatcher>,
+    pub(crate) hot: Option<HotTask>,
+    /// When it was last used, by the shard's own count.
+    pub(crate) used: u64,
+}
+
+/// Somebody who waits for the history to grow.
+#[derive(Debug)]
+pub(crate) struct Watcher {
+    /// Only the close will do.
+    pub(crate) close_only: bool,
+    pub(crate) slot: oneshot::Sender<Option<Arc<HistoryEvent>>>,
+}
+
+/// Somebody who waits for an update.
+#[derive(Debug)]
+pub(crate) struct UpdateWatcher {
+    pub(crate) update_id: String,
+    /// Only the outcome will do.
+    pub(crate) outcome_only: bool,
+    pub(crate) slot: oneshot::Sender<UpdateProgress>,
+}
+
+/// A workflow task that was handed out before its cause was durable.
+#[derive(Clone, Debug)]
+pub(crate) struct HotTask {
+    is_hot: Arc<AtomicBool>,
+    hot: Arc<Hot>,
+}
+
+impl HotTask {
+    pub(crate) fn new(hot: &Arc<Hot>) -> Self {
+        hot.add();
+        Self { is_hot: Arc::new(AtomicBool::new(true)), hot: Arc::clone(hot) }
+    }
+
+    /// It came back, or its cause is durable. Only the first time counts.
+    pub(crate) fn cool(&self) {
+        if self.is_hot.swap(false, Ordering::Relaxed) {
+            self.hot.remove();
+        }
+    }
+}
+
+impl Entry {
+    /// A run that was just created: its whole history is at hand.
+    pub(crate) fn created(number: RunNumber, run: Run, limits: Arc<Limits>) -> Self {
+        Self { tail_first: 1, ..Self::loaded(number, run, limits) }
+    }
+
+    /// A run that was read from the store.
+    pub(crate) fn loaded(number: RunNumber, run: Run, limits: Arc<Limits>) -> Self {
+        Self {
+            number,
+            tail_first: run.last_event_id() + 1,
+            run,
+            limits,
+            tail: Vec::new(),
+            close_event: None,
+            last_work: 0,
+            watchers: Vec::new(),
+            queries: BTreeMap::new(),
+            carried: BTreeMap::new(),
+            update_watchers: Vec::new(),
+            hot: None,
+            used: 0,
+        }
+    }
+
+    /// Takes new events in.
+    pub(crate) fn extend_tail(&mut self, events: Vec<HistoryEvent>, events_max: usize) {
+        if !self.run.is_open() {
+            self.close_event = events.last().cloned().map(Arc::new);
+        }
+        self.tail.extend(events);
+        if self.tail.len() > events_max {
+            self.tail.clear();
+            self.tail_first = self.run.last_event_id() + 1;
+        }
+    }
+
+    /// Gives all events from `first` on, if they are at hand, and forgets them: a worker that
+    /// asks again gets them from the store.
+    pub(crate) fn take_tail(&mut self, first: i64) -> Option<Vec<HistoryEvent>> {
+        if first < self.tail_first {
+            self.drop_tail();
+            return None;
+        }
+        let skip = usize::try_from(first - self.tail_first).unwrap_or(usize::MAX);
+        let mut events = std::mem::take(&mut self.tail);
+        self.tail_first = self.run.last_event_id() + 1;
+        Some(events.split_off(skip.min(events.len())))
+    }
+
+    fn drop_tail(&mut self) {
+        self.tail.clear();
+        self.tail_first = self.run.last_event_id() + 1;
+    }
+
+    /// Those who wait and whose wait is over now.
+    pub(crate) fn take_watchers(&mut self) -> Vec<Watcher> {
+        let closed = !self.run.is_open();
+        let (ready, waiting) = std::mem::take(&mut self.watchers)
+            .into_iter()
+            .filter(|watcher| !watcher.slot.is_closed())
+            .partition(|watcher| closed || !watcher.close_only);
+        self.watchers = waiting;
+        ready
+    }
+
+    /// Those who wait for an update and have what they wanted with this.
+    pub(crate) fn take_update_watchers(
+        &mut self,
+        update_id: &str,
+        progress: &UpdateProgress,
+    ) -> Vec<UpdateWatcher> {
+        let accepted = matches!(progress, UpdateProgress::Accepted);
+        let (ready, waiting) = std::mem::take(&mut self.update_watchers)
+            .into_iter()
+            .partition(|it| it.update_id == update_id && !(accepted && it.outcome_only));
+        self.update_watchers = waiting;
+        ready
+    }
+
+    /// Whether it may be let go of: nobody waits, and the store has it all.
+    pub(crate) fn is_idle(&self, durable: u64) -> bool {
+        self.last_work <= durable
+            && self.watchers.iter().all(|watcher| watcher.slot.is_closed())
+            && self.update_watchers.iter().all(|watcher| watcher.slot.is_closed())
+            && self.queries.is_empty()
+            && self.carried.is_empty()
+            && self.run.updates().iter().all(|(_, update)| update.request.is_none())
+    }
+}

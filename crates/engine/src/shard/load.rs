@@ -1,0 +1,166 @@
+//! Runs that are not in memory are read, while the shard goes on with others.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use steadfast_core::{Run, Stored};
+use steadfast_store::{Lookup, Order, Outcome, RunIdentity, RunRows};
+
+use super::{
+    Entry, Shard, Shared,
+    job::{Address, Job},
+    mail::{LoadError, Loaded, Mail},
+};
+use crate::{
+    error::{Code, Error},
+    rows,
+};
+
+impl Shard {
+    /// Has a run read. What came of it is in the mail later.
+    pub(super) fn load(&self, address: Address) {
+        let shared = Arc::clone(&self.shared);
+        let number = self.number;
+        let evictions = self.cache.evictions();
+        tokio::spawn(async move {
+            let outcome = read_patiently(&shared, &address).await;
+            if let Some(mailbox) = shared.mailbox(number) {
+                mailbox.send(Mail::Loaded(Loaded { address, evictions, outcome }));
+            }
+        });
+    }
+
+    /// Takes a run in that was read, and does the jobs that waited for it.
+    pub(super) fn take_loaded(&mut self, loaded: Loaded) {
+        let jobs = self.pending.remove(&loaded.address.key()).unwrap_or_default();
+        let absent = match loaded.outcome {
+            Err(error) => return self.refuse(jobs, &loaded.address, &error),
+            Ok(None) => true,
+            Ok(Some((rows, run))) => {
+                let is_known = self.cache.get(rows.run).is_some();
+                // A run that was let go of in between may have changed since it was read.
+                if !is_known && loaded.evictions != self.cache.evictions() {
+                    jobs.into_iter().for_each(|job| self.dispatch(job));
+                    return;
+                }
+                if !is_known {
+                    self.take_run(&rows, *run);
+                }
+                if matches!(loaded.address, Address::Current { .. }) {
+                    self.cache.set_current(rows.run);
+                }
+                false
+            }
+        };
+        for job in jobs {
+            match self.cache.find(job.address()) {
+                Some(number) => self.perform(job, Some(number)),
+                None if absent && *job.address() == loaded.address => self.perform(job, None),
+                None => self.dispatch(job),
+            }
+        }
+    }
+
+    fn refuse(
+        &self,
+        jobs: impl IntoIterator<Item = Box<dyn Job>>,
+        address: &Address,
+        error: &LoadError,
+    ) {
+        tracing::error!(%error, ?address, "a run could not be read");
+        let answer = match error {
+            LoadError::Store(_) => Error::unavailable(error.to_string()),
+            LoadError::Unreadable(_) => {
+                Error::new(Code::Internal, format!("the run cannot be read: {error}"))
+            }
+        };
+        for job in jobs {
+            if answer.code == Code::Unavailable && job.must_be_done() {
+                self.try_later(job);
+            } else {
+                job.fail(answer.clone());
+            }
+        }
+    }
+
+    fn try_later(&self, job: Box<dyn Job>) {
+        let shared = Arc::clone(&self.shared);
+        let number = self.number;
+        tokio::spawn(async move {
+            shared.clock.sleep(shared.limits.commit_retry.1).await;
+            if let Some(mailbox) = shared.mailbox(number) {
+                mailbox.send(Mail::Job(job));
+            }
+        });
+    }
+
+    fn take_run(&mut self, rows: &RunRows, run: Run) {
+        let namespace = self.shared.namespaces.with_id(&rows.identity.namespace);
+        let limits = namespace.map_or_else(
+            |_| Arc::new(self.shared.limits.run.clone()),
+            |namespace| Arc::clone(&namespace.limits),
+        );
+        self.due.set(rows.run, None, run.next_due());
+        self.cache.insert(Entry::loaded(rows.run, run, limits), false);
+    }
+}
+
+/// Storage has its bad moments: they are waited out, for a while.
+async fn read_patiently(
+    shared: &Shared,
+    address: &Address,
+) -> Result<Option<(RunRows, Box<Run>)>, LoadError> {
+    let (mut wait, longest) = shared.limits.commit_retry;
+    for _ in 0..READ_TRIES {
+        match read(shared, address).await {
+            Err(LoadError::Store(error)) if error.outcome() != Outcome::Final => {
+                tracing::warn!(%error, "a run could not be read; trying again");
+            }
+            outcome => return outcome,
+        }
+        shared.clock.sleep(wait).await;
+        wait = (wait * 2).min(longest);
+    }
+    read(shared, address).await
+}
+
+async fn read(
+    shared: &Shared,
+    address: &Address,
+) -> Result<Option<(RunRows, Box<Run>)>, LoadError> {
+    let Some(rows) = shared.store.load(lookup(address)).await? else { return Ok(None) };
+    let namespace = shared.namespaces.with_id(&rows.identity.namespace);
+    let name = namespace.map(|namespace| namespace.name.clone()).unwrap_or_default();
+    let stored = rows::read(&rows, &name)?;
+    let run = with_events(shared, &rows, stored).await?;
+    Ok(Some((rows, Box::new(run))))
+}
+
+async fn with_events(shared: &Shared, rows: &RunRows, stored: Stored) -> Result<Run, LoadError> {
+    let needed = stored.events_needed();
+    let mut missing: BTreeSet<i64> = needed.clone();
+    let mut events = std::collections::BTreeMap::new();
+    while let Some(id) = missing.pop_first() {
+        let batches = shared.store.history(rows.run, id, id, 1, Order::Forward).await?;
+        let found = rows::pick(rows::decode_events(&batches)?, &needed);
+        missing.retain(|id| !found.contains_key(id));
+        events.extend(found);
+    }
+    Ok(stored.into_run(&events).map_err(rows::Unreadable::from)?)
+}
+
+fn lookup(address: &Address) -> Lookup {
+    match address {
+        Address::Number(number) => Lookup::Number(*number),
+        Address::Current { namespace_id, workflow_id } => Lookup::Current {
+            namespace: namespace_id.clone(),
+            workflow_id: workflow_id.clone(),
+        },
+        Address::Run { namespace_id, workflow_id, run_id } => Lookup::Run(RunIdentity {
+            namespace: namespace_id.clone(),
+            workflow_id: workflow_id.clone(),
+            run_id: run_id.clone(),
+        }),
+    }
+}
+
+const READ_TRIES: usize = 5;

@@ -1,0 +1,72 @@
+//! What a shard is sent.
+
+use std::fmt;
+
+use steadfast_core::{Run, Timestamp};
+use steadfast_store::{RunNumber, RunRows};
+use tokio::sync::{mpsc, oneshot};
+
+use super::job::{Address, Job};
+use crate::{error::Error, rows::Unreadable};
+
+/// A letter to a shard.
+pub(crate) enum Mail {
+    /// Do this.
+    Job(Box<dyn Job>),
+    /// This was read, for those who wait for it.
+    Loaded(Loaded),
+    /// These are due.
+    Due(Result<Vec<(Timestamp, RunNumber)>, steadfast_store::Error>),
+    /// These have work to hand out.
+    Work(Result<Vec<RunNumber>, steadfast_store::Error>),
+    /// Finish what you have and go.
+    Stop(oneshot::Sender<()>),
+}
+
+/// What came of reading a run.
+pub(crate) struct Loaded {
+    pub(crate) address: Address,
+    /// How many runs the shard had let go of when the reading began.
+    pub(crate) evictions: u64,
+    pub(crate) outcome: Result<Option<(RunRows, Box<Run>)>, LoadError>,
+}
+
+/// Why a run could not be read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LoadError {
+    /// The store did not answer.
+    #[error(transparent)]
+    Store(#[from] steadfast_store::Error),
+    /// Its rows make no sense.
+    #[error(transparent)]
+    Unreadable(#[from] Unreadable),
+}
+
+/// Where a shard is sent letters. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Mailbox {
+    letters: mpsc::UnboundedSender<Mail>,
+}
+
+impl Mailbox {
+    pub(crate) fn new() -> (Self, mpsc::UnboundedReceiver<Mail>) {
+        let (letters, inbox) = mpsc::unbounded_channel();
+        (Self { letters }, inbox)
+    }
+
+    pub(crate) fn send(&self, mail: Mail) {
+        if let Err(mpsc::error::SendError(Mail::Job(job))) = self.letters.send(mail) {
+            job.fail(Error::unavailable("the engine is stopping"));
+        }
+    }
+
+    pub(crate) fn job(&self, job: impl Job + 'static) {
+        self.send(Mail::Job(Box::new(job)));
+    }
+}
+
+impl fmt::Debug for Mailbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mailbox").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,294 @@
+//! A shard: one task that owns some workflows and does one thing after the other with them.
+//!
+//! ```text
+//!             ┌──────────────────────────── shard ───────────────────────────┐
+//!  mailbox ──▶│ job ─▶ run in memory? ─no─▶ read it ─▶ …                      │
+//!             │            │ yes                                              │
+//!             │            ▼                                                  │
+//!             │        at the desk: apply, collect writes and releases ──────▶│──▶ committer
+//!             │            ▲                                                  │
+//!             │        due soon ─┘                                            │
+//!             └───────────────────────────────────────────────────────────────┘
+//! ```
+//!
+//! It never waits for the disk: reading a run is somebody else's task, and jobs for other
+//! workflows go on meanwhile.
+
+mod cache;
+mod desk;
+mod due;
+mod entry;
+mod job;
+mod load;
+mod mail;
+mod outbox;
+mod shared;
+mod tasks;
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    panic::AssertUnwindSafe,
+    sync::Arc,
+};
+
+use steadfast_core::Timestamp;
+use steadfast_store::{RunNumber, RunWrite, ShardNumber};
+use tokio::sync::{mpsc, oneshot};
+
+pub(crate) use cache::Cache;
+pub(crate) use desk::{Desk, Wishes};
+pub(crate) use entry::{Entry, UpdateWatcher, Watcher};
+pub(crate) use job::{Address, Job, PendingKey};
+pub(crate) use mail::{LoadError, Loaded, Mail, Mailbox};
+pub(crate) use shared::{RunNumbers, Shared, earlier};
+pub(crate) use tasks::fill_history;
+
+use crate::{
+    committer::{Handle, Release, Watermark, Work},
+    error::{Code, Error},
+};
+use due::Due;
+
+/// A shard.
+pub(crate) struct Shard {
+    pub(crate) number: ShardNumber,
+    pub(crate) shared: Arc<Shared>,
+    committer: Handle,
+    durable: Arc<Watermark>,
+    pub(crate) cache: Cache,
+    cache_max: usize,
+    due: Due,
+    pending: BTreeMap<PendingKey, VecDeque<Box<dyn Job>>>,
+    /// Runs in which something went badly wrong, with the last work that they are part of.
+    quarantined: BTreeMap<RunNumber, u64>,
+    /// How far the runs with work to hand out were brought back; `None` when all were.
+    recovered: Option<RunNumber>,
+    /// Whether the next page of them is being read.
+    recovering: bool,
+    writes: Vec<RunWrite>,
+    releases: Vec<Release>,
+    /// The number that the next work gets.
+    next_work: u64,
+    /// The latest time that was seen: time does not run backwards here.
+    latest: Timestamp,
+    stopping: Option<oneshot::Sender<()>>,
+}
+
+impl Shard {
+    pub(crate) fn new(
+        number: ShardNumber,
+        shared: Arc<Shared>,
+        committer: Handle,
+        durable: Arc<Watermark>,
+        shards: usize,
+    ) -> Self {
+        let limits = Arc::clone(&shared.limits);
+        Self {
+            number,
+            shared,
+            committer,
+            durable,
+            cache: Cache::default(),
+            cache_max: limits.cached_runs_max / shards.max(1),
+            due: Due::new(limits.due_horizon, limits.due_page_max),
+            pending: BTreeMap::new(),
+            quarantined: BTreeMap::new(),
+            recovered: Some(RunNumber(0)),
+            recovering: false,
+            writes: Vec::new(),
+            releases: Vec::new(),
+            next_work: 1,
+            latest: Timestamp::default(),
+            stopping: None,
+        }
+    }
+
+    /// Works until it is told to stop.
+    pub(crate) async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<Mail>) {
+        loop {
+            self.recover();
+            self.look_ahead();
+            let wait = self.due.next().since(self.now());
+            let clock = Arc::clone(&self.shared.clock);
+            tokio::select! {
+                biased;
+                mail = inbox.recv() => match mail {
+                    Some(mail) => self.open(mail),
+                    None => break,
+                },
+                () = clock.sleep(wait.min(LONGEST_SLEEP)) => {}
+            }
+            for _ in 1..LETTERS_AT_ONCE {
+                match inbox.try_recv() {
+                    Ok(mail) => self.open(mail),
+                    Err(_) => break,
+                }
+            }
+            self.do_what_is_due();
+            self.submit();
+            self.cache.evict(self.cache_max, self.durable.get());
+            if self.stopping.is_some() {
+                break;
+            }
+        }
+        self.submit();
+        if let Some(stopped) = self.stopping.take() {
+            // The last work is behind all others: when it is released, everything is durable.
+            self.releases.push(Box::new(move || drop(stopped.send(()))));
+            self.next_work += 1;
+            self.hand_in();
+        }
+    }
+
+    /// The time, never earlier than it was.
+    pub(crate) fn now(&mut self) -> Timestamp {
+        self.latest = self.latest.max(self.shared.clock.now());
+        self.latest
+    }
+
+    fn open(&mut self, mail: Mail) {
+        match mail {
+            Mail::Job(job) => self.dispatch(job),
+            Mail::Loaded(loaded) => self.take_loaded(loaded),
+            Mail::Due(Ok(rows)) => self.due.end_reading(rows),
+            Mail::Due(Err(error)) => {
+                tracing::warn!(%error, "due runs could not be read; trying again");
+                self.due.fail_reading();
+            }
+            Mail::Work(Ok(runs)) => self.take_work(runs),
+            Mail::Work(Err(error)) => {
+                tracing::warn!(%error, "runs with work could not be read; trying again");
+                self.recovering = false;
+            }
+            Mail::Stop(stopped) => self.stopping = Some(stopped),
+        }
+    }
+
+    /// Does a job now, or has its run read first.
+    pub(crate) fn dispatch(&mut self, job: Box<dyn Job>) {
+        let key = job.address().key();
+        if let Some(queue) = self.pending.get_mut(&key) {
+            queue.push_back(job);
+            return;
+        }
+        match self.cache.find(job.address()) {
+            Some(number) => self.perform(job, Some(number)),
+            None => {
+                self.load(job.address().clone());
+                self.pending.insert(key, VecDeque::from([job]));
+            }
+        }
+    }
+
+    /// Does a job. If it panics, its run is set apart and the others go on.
+    fn perform(&mut self, job: Box<dyn Job>, found: Option<RunNumber>) {
+        if let Some(number) = found
+            && let Some(until) = self.quarantined.get(&number)
+        {
+            if *until > self.durable.get() {
+                job.fail(Error::new(Code::Internal, "the run is set apart after a fault"));
+                return;
+            }
+            self.quarantined.remove(&number);
+        }
+        let mut desk = Desk::new(self);
+        let done = std::panic::catch_unwind(AssertUnwindSafe(|| {
+            job.run(&mut desk, found);
+            desk.finish();
+        }));
+        if done.is_err() {
+            tracing::error!(run = ?found, "a fault in a run: it is set apart and read anew");
+            if let Some(entry) = found.and_then(|number| self.cache.remove(number)) {
+                self.quarantined.insert(entry.number, entry.last_work);
+            }
+        }
+    }
+
+    /// Does what is due, but not so much at once that the mailbox has to wait for long.
+    fn do_what_is_due(&mut self) {
+        let now = self.now();
+        for _ in 0..DUE_AT_ONCE {
+            let Some(number) = self.due.pop(now) else { return };
+            self.dispatch(Box::new(outbox::TickJob::new(number)));
+        }
+    }
+
+    /// Has the next page of due runs read, if it is time.
+    fn look_ahead(&mut self) {
+        let now = self.now();
+        let Some((after, until)) = self.due.begin_reading(now) else { return };
+        let shared = Arc::clone(&self.shared);
+        let number = self.number;
+        let limit = self.shared.limits.due_page_max;
+        tokio::spawn(async move {
+            let after = (after.0.nanos() != i64::MIN).then_some(after);
+            let rows = shared.store.due(number, until, after, limit).await;
+            if rows.is_err() {
+                shared.clock.sleep(shared.limits.commit_retry.1).await;
+            }
+            if let Some(mailbox) = shared.mailbox(number) {
+                mailbox.send(Mail::Due(rows));
+            }
+        });
+    }
+
+    /// Has the next page of runs read that have something to hand out, when the last one is
+    /// nearly done.
+    fn recover(&mut self) {
+        let Some(after) = self.recovered else { return };
+        let page_max = self.shared.limits.recovery_page_max;
+        if self.recovering || self.pending.len() > page_max / 2 {
+            return;
+        }
+        self.recovering = true;
+        let shared = Arc::clone(&self.shared);
+        let number = self.number;
+        tokio::spawn(async move {
+            let runs = shared.store.with_work(number, after, page_max).await;
+            if runs.is_err() {
+                shared.clock.sleep(shared.limits.commit_retry.1).await;
+            }
+            if let Some(mailbox) = shared.mailbox(number) {
+                mailbox.send(Mail::Work(runs));
+            }
+        });
+    }
+
+    fn take_work(&mut self, runs: Vec<RunNumber>) {
+        self.recovering = false;
+        self.recovered = runs.last().copied();
+        for number in runs {
+            if self.cache.get(number).is_none() {
+                self.dispatch(Box::new(outbox::RecoverJob::new(number)));
+            }
+        }
+    }
+
+    /// Hands in what was collected, as one piece of work.
+    fn submit(&mut self) {
+        if self.writes.is_empty() && self.releases.is_empty() {
+            return;
+        }
+        // What only reads may answer at once if all that it has seen is durable.
+        if self.writes.is_empty() && self.durable.get() + 1 >= self.next_work {
+            self.releases.drain(..).for_each(|release| release());
+            return;
+        }
+        self.next_work += 1;
+        self.hand_in();
+    }
+
+    fn hand_in(&mut self) {
+        self.committer.submit(Work {
+            shard: self.number,
+            number: self.next_work - 1,
+            writes: std::mem::take(&mut self.writes),
+            releases: std::mem::take(&mut self.releases),
+        });
+    }
+}
+
+/// How long a shard sleeps at the most, in case the clock jumps.
+const LONGEST_SLEEP: std::time::Duration = std::time::Duration::from_secs(1);
+const LETTERS_AT_ONCE: usize = 256;
+const DUE_AT_ONCE: usize = 1_000;

@@ -1,0 +1,466 @@
+//! What runs have to say to other runs, and to themselves.
+//!
+//! ```text
+//!   run A: initiated (durable) ──▶ letter to B's shard ──▶ B takes it (durable)
+//!      ▲                                                        │
+//!      └────────── answer, taken by A (durable) ◀───────────────┘
+//! ```
+//!
+//! A letter leaves when what it is about is durable; a run that is read again sends its open
+//! letters again. Whoever gets one twice knows it by its request id, so each counts once.
+
+use std::sync::Arc;
+
+use steadfast_core::{
+    CancelRequest, ChildClosed, ChildStartFailed, ChildStarted, ExternalAnswered,
+    ExternalInitiated, ExternalRefused, Identity, Input, Notice, Parent, Refused, Run, Signal,
+    Start, Terminate,
+};
+use steadfast_proto::{
+    common, enums,
+    history::{HistoryEvent, StartChildWorkflowExecutionInitiatedEventAttributes as Initiated},
+};
+use steadfast_store::RunNumber;
+
+use super::{
+    Mail, Shared,
+    desk::{Desk, Wishes},
+    job::{Address, Job},
+};
+use crate::{
+    error::Error,
+    start::{self, Plan, StartPolicy},
+};
+
+const ENGINE: &str = "history-service";
+
+/// Time passed for a run.
+pub(super) struct TickJob(Address);
+
+/// A run is brought back after a start: what it had to hand out, it hands out again.
+pub(super) struct RecoverJob(Address);
+
+/// An input for a run whose sender does not wait for an answer.
+pub(super) struct InputJob {
+    address: Address,
+    input: Input,
+}
+
+impl TickJob {
+    pub(super) fn new(number: RunNumber) -> Self {
+        Self(Address::Number(number))
+    }
+}
+
+impl RecoverJob {
+    pub(super) fn new(number: RunNumber) -> Self {
+        Self(Address::Number(number))
+    }
+}
+
+impl InputJob {
+    pub(super) fn new(number: RunNumber, input: Input) -> Self {
+        Self { address: Address::Number(number), input }
+    }
+}
+
+impl Job for TickJob {
+    fn address(&self) -> &Address {
+        &self.0
+    }
+
+    fn must_be_done(&self) -> bool {
+        true
+    }
+
+    fn run(self: Box<Self>, desk: &mut Desk<'_>, found: Option<RunNumber>) {
+        if let Some(number) = found {
+            // A run refuses nothing about time passing.
+            let _ = desk.apply(number, Input::Tick);
+        }
+    }
+
+    fn fail(self: Box<Self>, error: Error) {
+        tracing::error!(%error, address = ?self.0, "a run that is due could not be looked at");
+    }
+}
+
+impl Job for RecoverJob {
+    fn address(&self) -> &Address {
+        &self.0
+    }
+
+    fn must_be_done(&self) -> bool {
+        true
+    }
+
+    fn run(self: Box<Self>, desk: &mut Desk<'_>, found: Option<RunNumber>) {
+        if let Some(number) = found {
+            desk.hand_out(number);
+        }
+    }
+
+    fn fail(self: Box<Self>, error: Error) {
+        tracing::error!(%error, address = ?self.0, "a run with work could not be brought back");
+    }
+}
+
+impl Job for InputJob {
+    fn address(&self) -> &Address {
+        &self.address
+    }
+
+    fn must_be_done(&self) -> bool {
+        true
+    }
+
+    fn run(self: Box<Self>, desk: &mut Desk<'_>, found: Option<RunNumber>) {
+        if let Some(number) = found {
+            // It may be too late for it, which is fine.
+            let _ = desk.apply(number, self.input);
+        }
+    }
+
+    fn fail(self: Box<Self>, error: Error) {
+        tracing::error!(%error, address = ?self.address, "an input was lost");
+    }
+}
+
+impl Desk<'_> {
+    /// Hands out all that a run has waiting.
+    fn hand_out(&mut self, number: RunNumber) {
+        let Some(run) = self.run(number) else { return };
+        let activities: Vec<i64> = run.ready_activities().collect();
+        let children: Vec<i64> = run.unstarted_children().collect();
+        let externals: Vec<i64> = run.externals().iter().map(|(id, _)| *id).collect();
+        let messages: Vec<u64> = run.messages().iter().map(|(id, _)| *id).collect();
+        let mut wishes = Wishes::default();
+        if run.task_is_ready() {
+            self.offer_task(number, &mut wishes);
+        }
+        activities.iter().for_each(|id| self.offer_activity(number, *id, false, &mut wishes));
+        children.iter().for_each(|id| start_child(self, number, *id));
+        externals.iter().for_each(|id| send_external(self, number, *id));
+        messages.iter().for_each(|id| send_message(self, number, *id));
+    }
+}
+
+/// Sends for a child.
+pub(super) fn start_child(desk: &mut Desk<'_>, parent: RunNumber, initiated_event_id: i64) {
+    let Some(run) = desk.run(parent) else { return };
+    let Some(child) = run.children().get(&initiated_event_id) else { return };
+    let asked = Arc::clone(&child.initiated);
+    let letter = StartChildJob {
+        address: Address::of(&asked.namespace_id, &asked.workflow_id, ""),
+        sender: Sender::of(parent, run),
+        root: run.started().root_workflow_execution.clone(),
+        request_id: child.row.request_id.clone(),
+        initiated_event_id,
+        asked,
+    };
+    post(desk, letter);
+}
+
+/// Sends a signal or cancel request.
+pub(super) fn send_external(desk: &mut Desk<'_>, from: RunNumber, initiated_event_id: i64) {
+    let Some(run) = desk.run(from) else { return };
+    let Some(external) = run.externals().get(&initiated_event_id) else { return };
+    let sender = Sender::of(from, run);
+    let me = sender.execution();
+    let child_of = |only: bool| only.then(|| sender.parent());
+    let (namespace_id, target, input) = match &external.initiated {
+        ExternalInitiated::Signal(asked) => {
+            let input = Input::Signal(Signal {
+                name: asked.signal_name.clone(),
+                input: asked.input.clone(),
+                identity: ENGINE.to_owned(),
+                header: asked.header.clone(),
+                sender: Some(me),
+                request_id: external.row.request_id.clone(),
+                child_of: child_of(asked.child_workflow_only),
+                ..Signal::default()
+            });
+            (&asked.namespace_id, asked.workflow_execution.clone(), input)
+        }
+        ExternalInitiated::Cancel(asked) => {
+            let input = Input::RequestCancel(CancelRequest {
+                reason: asked.reason.clone(),
+                identity: ENGINE.to_owned(),
+                sender: Some((me, initiated_event_id)),
+                child_of: child_of(asked.child_workflow_only),
+                ..CancelRequest::default()
+            });
+            (&asked.namespace_id, asked.workflow_execution.clone(), input)
+        }
+    };
+    let target = target.unwrap_or_default();
+    let address = Address::of(namespace_id, &target.workflow_id, &target.run_id);
+    post(desk, ExternalJob { address, sender, initiated_event_id, input });
+}
+
+/// Sends what a closed run has to say.
+pub(super) fn send_message(desk: &mut Desk<'_>, from: RunNumber, message: u64) {
+    let Some(entry) = desk.entry(from) else { return };
+    let run = &entry.run;
+    let Some(letter) = run.messages().get(&message) else { return };
+    let (Some(target), Some(notice)) = (letter.target.clone(), letter.notice.clone()) else {
+        return;
+    };
+    let sender = Sender::of(from, run);
+    let address = Address::of(&target.namespace_id, &target.workflow_id, &target.run_id);
+    let chain = run.first_run_id().to_owned();
+    let close = entry.close_event.clone();
+    let last_event_id = run.last_event_id();
+    let job = NoticeJob { address, sender, message, notice, chain, close };
+    if matches!(job.notice, Notice::ChildClosed(_)) && job.close.is_none() {
+        read_close_and_post(desk, job, last_event_id);
+    } else {
+        post(desk, job);
+    }
+}
+
+/// Who sent a letter, and where its answer goes.
+#[derive(Clone, Debug)]
+struct Sender {
+    number: RunNumber,
+    identity: Identity,
+}
+
+impl Sender {
+    fn of(number: RunNumber, run: &Run) -> Self {
+        Self { number, identity: run.identity().clone() }
+    }
+
+    fn execution(&self) -> common::WorkflowExecution {
+        common::WorkflowExecution {
+            workflow_id: self.identity.workflow_id.clone(),
+            run_id: self.identity.run_id.clone(),
+        }
+    }
+
+    fn parent(&self) -> Parent {
+        Parent {
+            workflow_id: self.identity.workflow_id.clone(),
+            run_id: self.identity.run_id.clone(),
+        }
+    }
+
+    /// Sends an answer once what was done here is durable.
+    fn answer(self, desk: &mut Desk<'_>, input: Input) {
+        let shared = Arc::clone(desk.shared());
+        desk.release(move || {
+            let identity = &self.identity;
+            let mailbox = shared.mailbox_of(&identity.namespace_id, &identity.workflow_id);
+            if let Some(mailbox) = mailbox {
+                mailbox.job(InputJob::new(self.number, input));
+            }
+        });
+    }
+}
+
+struct StartChildJob {
+    address: Address,
+    sender: Sender,
+    root: Option<common::WorkflowExecution>,
+    request_id: String,
+    initiated_event_id: i64,
+    asked: Arc<Initiated>,
+}
+
+impl Job for StartChildJob {
+    fn address(&self) -> &Address {
+        &self.address
+    }
+
+    fn must_be_done(&self) -> bool {
+        true
+    }
+
+    fn run(self: Box<Self>, desk: &mut Desk<'_>, found: Option<RunNumber>) {
+        let initiated_event_id = self.initiated_event_id;
+        let answer = match self.start(desk, found) {
+            Some(run_id) => Input::ChildStarted(ChildStarted { initiated_event_id, run_id }),
+            None => Input::ChildStartFailed(ChildStartFailed {
+                initiated_event_id,
+                cause: enums::StartChildWorkflowExecutionFailedCause::WorkflowAlreadyExists,
+            }),
+        };
+        self.sender.answer(desk, answer);
+    }
+
+    fn fail(self: Box<Self>, error: Error) {
+        tracing::error!(%error, address = ?self.address, "a child could not be started");
+    }
+}
+
+impl StartChildJob {
+    /// The run id of the child, be it new or started before.
+    fn start(&self, desk: &mut Desk<'_>, found: Option<RunNumber>) -> Option<String> {
+        let namespace = desk.shared().namespaces.with_id(&self.asked.namespace_id).ok()?;
+        let policy = StartPolicy::of_child(self.asked.workflow_id_reuse_policy());
+        let current = found.and_then(|number| desk.run(number));
+        match start::plan(current, policy, &self.request_id) {
+            Plan::Existing { run_id, .. } => return Some(run_id),
+            Plan::Refuse(_) => return None,
+            Plan::Replace => {
+                let input = start::termination(String::new());
+                desk.apply(found?, Input::Terminate(input)).ok()?;
+            }
+            Plan::Create => {}
+        }
+        let now = desk.now();
+        let run_id = desk.shared().ids.entropy().run_id(now);
+        let parent = start::ParentLink {
+            identity: self.sender.identity.clone(),
+            initiated_event_id: self.initiated_event_id,
+            root: self.root.clone().unwrap_or_else(|| self.sender.execution()),
+        };
+        let started = start::of_child(&self.asked, &run_id, &parent, now);
+        let identity = Identity {
+            namespace_id: namespace.id.clone(),
+            namespace: namespace.name.clone(),
+            workflow_id: self.asked.workflow_id.clone(),
+            run_id: run_id.clone(),
+        };
+        let start = Start {
+            identity,
+            started,
+            user_metadata: None,
+            links: Vec::new(),
+            request_id: self.request_id.clone(),
+            signal: None,
+        };
+        desk.create(&namespace, start, &mut Wishes::default());
+        Some(run_id)
+    }
+}
+
+struct ExternalJob {
+    address: Address,
+    sender: Sender,
+    initiated_event_id: i64,
+    input: Input,
+}
+
+impl Job for ExternalJob {
+    fn address(&self) -> &Address {
+        &self.address
+    }
+
+    fn must_be_done(&self) -> bool {
+        true
+    }
+
+    fn run(self: Box<Self>, desk: &mut Desk<'_>, found: Option<RunNumber>) {
+        let is_self = found == Some(self.sender.number);
+        let outcome = match found.filter(|_| !is_self) {
+            Some(number) => desk.apply(number, self.input),
+            None => Err(Refused::WrongRun),
+        };
+        let refused = match outcome {
+            Ok(()) => None,
+            Err(Refused::SignalLimit) => Some(ExternalRefused::SignalLimit),
+            Err(_) => Some(ExternalRefused::NotFound),
+        };
+        let initiated_event_id = self.initiated_event_id;
+        let answer = ExternalAnswered { initiated_event_id, refused };
+        self.sender.answer(desk, Input::ExternalAnswered(answer));
+    }
+
+    fn fail(self: Box<Self>, error: Error) {
+        tracing::error!(%error, address = ?self.address, "a request to another run was lost");
+    }
+}
+
+struct NoticeJob {
+    address: Address,
+    sender: Sender,
+    message: u64,
+    notice: Notice,
+    /// The first run of the sender's chain.
+    chain: String,
+    close: Option<Arc<HistoryEvent>>,
+}
+
+impl Job for NoticeJob {
+    fn address(&self) -> &Address {
+        &self.address
+    }
+
+    fn must_be_done(&self) -> bool {
+        true
+    }
+
+    fn run(self: Box<Self>, desk: &mut Desk<'_>, found: Option<RunNumber>) {
+        if let (Some(number), Some(input)) = (found, self.input()) {
+            // A run that is gone or closed has no more use for it.
+            let _ = desk.apply(number, input);
+        }
+        let delivered = Input::MessageDelivered(self.message);
+        self.sender.answer(desk, delivered);
+    }
+
+    fn fail(self: Box<Self>, error: Error) {
+        tracing::error!(%error, address = ?self.address, "a message to another run was lost");
+    }
+}
+
+impl NoticeJob {
+    fn input(&self) -> Option<Input> {
+        Some(match &self.notice {
+            Notice::ChildClosed(initiated_event_id) => {
+                let close = self.close.as_ref()?.attributes.clone()?;
+                Input::ChildClosed(Box::new(ChildClosed {
+                    initiated_event_id: *initiated_event_id,
+                    first_run_id: self.chain.clone(),
+                    execution: self.sender.execution(),
+                    close,
+                }))
+            }
+            Notice::Terminate(_) => Input::Terminate(Terminate {
+                reason: "by parent close policy".to_owned(),
+                identity: ENGINE.to_owned(),
+                child_of: Some(self.sender.parent()),
+                ..Terminate::default()
+            }),
+            Notice::Cancel(_) => Input::RequestCancel(CancelRequest {
+                reason: "by parent close policy".to_owned(),
+                identity: ENGINE.to_owned(),
+                child_of: Some(self.sender.parent()),
+                ..CancelRequest::default()
+            }),
+        })
+    }
+}
+
+/// Sends a letter once what it is about is durable.
+fn post(desk: &mut Desk<'_>, job: impl Job + 'static) {
+    let shared = Arc::clone(desk.shared());
+    desk.release(move || deliver(&shared, Box::new(job)));
+}
+
+fn deliver(shared: &Shared, job: Box<dyn Job>) {
+    let mailbox = match job.address() {
+        Address::Current { namespace_id, workflow_id }
+        | Address::Run { namespace_id, workflow_id, .. } => {
+            shared.mailbox_of(namespace_id, workflow_id)
+        }
+        Address::Number(_) => None,
+    };
+    match mailbox {
+        Some(mailbox) => mailbox.send(Mail::Job(job)),
+        None => job.fail(Error::unavailable("the engine is stopping")),
+    }
+}
+
+/// How a run closed is read from its history first, if it was not in memory any more.
+fn read_close_and_post(desk: &mut Desk<'_>, mut job: NoticeJob, last_event_id: i64) {
+    let shared = Arc::clone(desk.shared());
+    let number = job.sender.number;
+    desk.release(move || {
+        tokio::spawn(async move {
+            job.close = crate::history::one(&shared, number, last_event_id).await.map(Arc::new);
+            deliver(&shared, Box::new(job));
+        });
+    });
+}

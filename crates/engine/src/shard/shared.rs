@@ -1,0 +1,91 @@
+//! What all parts of one engine share.
+
+use std::{
+    sync::{Arc, OnceLock, atomic::AtomicBool},
+    time::Duration,
+};
+
+use steadfast_core::Timestamp;
+use steadfast_proto::workflowservice::PollActivityTaskQueueResponse;
+use steadfast_store::{RunNumber, ShardNumber, Store};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::mail::Mailbox;
+use crate::{
+    clock::Clock,
+    committer::{CommitStats, Hot},
+    gift::Gift,
+    ids::Ids,
+    limits::Limits,
+    matching::Matching,
+    namespaces::Namespaces,
+    query::Queries,
+    task::{ActivityOffer, TaskGift, TaskOffer},
+};
+
+/// What all parts of one engine share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) ids: Ids,
+    pub(crate) limits: Arc<Limits>,
+    pub(crate) namespaces: Namespaces,
+    pub(crate) tasks: Matching<TaskOffer, Gift<TaskGift>>,
+    pub(crate) activities: Matching<ActivityOffer, Gift<Box<PollActivityTaskQueueResponse>>>,
+    pub(crate) queries: Queries,
+    pub(crate) hot: Arc<Hot>,
+    pub(crate) stats: Arc<CommitStats>,
+    pub(crate) fenced: Arc<AtomicBool>,
+    pub(crate) numbers: RunNumbers,
+    pub(crate) mailboxes: OnceLock<Vec<Mailbox>>,
+}
+
+impl Shared {
+    /// The time.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// The shard that owns a workflow id.
+    pub(crate) fn shard_of(&self, namespace_id: &str, workflow_id: &str) -> ShardNumber {
+        let shards = self.mailboxes.get().map_or(1, Vec::len).max(1);
+        let hash = xxh3_64(format!("{namespace_id}/{workflow_id}").as_bytes());
+        let shard = hash % u64::try_from(shards).unwrap_or(1);
+        ShardNumber(u32::try_from(shard).unwrap_or_default())
+    }
+
+    /// The mailbox of a shard.
+    pub(crate) fn mailbox(&self, shard: ShardNumber) -> Option<&Mailbox> {
+        self.mailboxes.get()?.get(usize::try_from(shard.0).ok()?)
+    }
+
+    /// The mailbox of the shard that owns a workflow id.
+    pub(crate) fn mailbox_of(&self, namespace_id: &str, workflow_id: &str) -> Option<&Mailbox> {
+        self.mailbox(self.shard_of(namespace_id, workflow_id))
+    }
+
+    /// Since when a sticky queue must have been polled to count as attended.
+    pub(crate) fn sticky_since(&self) -> Timestamp {
+        earlier(self.now(), self.limits.sticky_idle_max)
+    }
+}
+
+/// `span` before `at`.
+pub(crate) fn earlier(at: Timestamp, span: Duration) -> Timestamp {
+    Timestamp(at.nanos().saturating_sub(i64::try_from(span.as_nanos()).unwrap_or(i64::MAX)))
+}
+
+/// Numbers for new runs.
+#[derive(Debug)]
+pub(crate) struct RunNumbers(std::sync::atomic::AtomicI64);
+
+impl RunNumbers {
+    pub(crate) fn from(first: RunNumber) -> Self {
+        Self(std::sync::atomic::AtomicI64::new(first.0))
+    }
+
+    pub(crate) fn next(&self) -> RunNumber {
+        RunNumber(self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
+    }
+}

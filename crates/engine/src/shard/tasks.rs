@@ -1,0 +1,480 @@
+//! Tasks on their way from a run to a worker.
+
+use std::{collections::HashMap as WireMap, sync::Arc};
+
+use prost::Message as _;
+use steadfast_core::{
+    FailWorkflowTask, Input, Refused, StartActivity, StartWorkflowTask, Timestamp,
+    WorkflowTaskToken,
+    span::{instant_to_wire, to_wire},
+};
+use steadfast_proto::{
+    common, enums,
+    history::{History, HistoryEvent},
+    query::WorkflowQuery,
+    taskqueue,
+    workflowservice::{PollActivityTaskQueueResponse, PollWorkflowTaskQueueResponse},
+};
+use steadfast_store::RunNumber;
+
+use super::{Entry, desk::Desk, desk::Wishes, entry::HotTask, outbox};
+use crate::{
+    gift::Gift,
+    matching::QueueName,
+    query::Answer,
+    task::{ActivityOffer, MissingHistory, TaskGift, TaskOffer, TaskWhat, Taker},
+    token::{HistoryToken, TaskToken},
+};
+
+impl Desk<'_> {
+    /// Offers the workflow task of a run: to the worker that wishes for it, to one that waits, or
+    /// to the queue.
+    pub(super) fn offer_task(&mut self, number: RunNumber, wishes: &mut Wishes) {
+        let Some(entry) = self.shard.cache.get(number) else { return };
+        let Some(offer) = task_offer(entry) else { return };
+        if let Some(taker) = wishes.task_for.take() {
+            wishes.task = self.start_task(&offer, taker).ok();
+            return;
+        }
+        let (queue, sticky_queue) = self.task_queue(number);
+        let Some(poller) = self.shared().tasks.take_poller(&queue) else {
+            self.shared().tasks.push(&queue, offer);
+            return;
+        };
+        let taker = Taker {
+            identity: poller.identity,
+            request_id: poller.request_id,
+            sticky_queue,
+        };
+        if let Ok(gift) = self.start_task(&offer, taker) {
+            self.hand_over(gift, poller.slot);
+        }
+    }
+
+    /// Gives a task to a worker: at once, or when its history is durable if it must be read.
+    pub(crate) fn hand_over(
+        &mut self,
+        gift: Gift<TaskGift>,
+        slot: tokio::sync::oneshot::Sender<Gift<TaskGift>>,
+    ) {
+        if gift.needs_history() {
+            self.release(move || drop(slot.send(gift)));
+        } else {
+            // If nobody listens any more the gift goes back by itself.
+            drop(slot.send(gift));
+        }
+    }
+
+    /// Starts a workflow task, or a query, for a worker. Refused if it is not to be had any more.
+    pub(crate) fn start_task(
+        &mut self,
+        offer: &TaskOffer,
+        taker: Taker,
+    ) -> Result<Gift<TaskGift>, Refused> {
+        let (scheduled_event_id, attempt) = match &offer.what {
+            TaskWhat::Task { scheduled_event_id, attempt } => (*scheduled_event_id, *attempt),
+            TaskWhat::Query { id } => return self.start_query(offer.run, id, &taker),
+        };
+        let sticky = taker.sticky_queue.is_some();
+        let input = StartWorkflowTask {
+            scheduled_event_id,
+            attempt,
+            request_id: taker.request_id,
+            identity: taker.identity,
+            sticky_queue: taker.sticky_queue,
+        };
+        self.apply(offer.run, Input::StartWorkflowTask(input))?;
+        let hot = Arc::clone(&self.shared().hot);
+        let Some(entry) = self.shard.cache.get_mut(offer.run) else {
+            return Err(Refused::TaskNotFound);
+        };
+        let gift = task_gift(entry, sticky);
+        let token = entry.run.task().map(|task| WorkflowTaskToken {
+            scheduled_event_id: task.scheduled_event_id,
+            started_event_id: task.started_event_id,
+            attempt: task.attempt,
+            nonce: task.nonce,
+        });
+        let hot = HotTask::new(&hot);
+        if let Some(old) = entry.hot.replace(hot.clone()) {
+            old.cool();
+        }
+        self.release(move || hot.cool());
+        let shared = Arc::clone(self.shared());
+        let (namespace_id, workflow_id) = (offer.namespace_id.clone(), offer.workflow_id.clone());
+        let run = offer.run;
+        Ok(Gift::new(gift, move || {
+            let Some(mailbox) = shared.mailbox_of(&namespace_id, &workflow_id) else { return };
+            mailbox.job(outbox::InputJob::new(run, lost_task(token.unwrap_or_default())));
+        }))
+    }
+
+    /// Offers an activity of a run: to the worker that asked for it eagerly, to one that waits, or
+    /// to the queue.
+    pub(super) fn offer_activity(
+        &mut self,
+        number: RunNumber,
+        id: i64,
+        eager: bool,
+        wishes: &mut Wishes,
+    ) {
+        let Some(entry) = self.shard.cache.get(number) else { return };
+        let Some((queue, offer)) = activity_offer(entry, id) else { return };
+        if eager && let Some(taker) = wishes.activities_for.clone() {
+            if let Ok(response) = self.start_activity(&offer, taker) {
+                wishes.activities.push(*response);
+            }
+            return;
+        }
+        let Some(poller) = self.shared().activities.take_poller(&queue) else {
+            self.shared().activities.push(&queue, offer);
+            return;
+        };
+        let taker = Taker {
+            identity: poller.identity,
+            request_id: poller.request_id,
+            sticky_queue: None,
+        };
+        if let Ok(response) = self.start_activity(&offer, taker) {
+            self.deliver_activity(&offer, response, poller.slot);
+        }
+    }
+
+    /// Gives an activity to a worker once its start is durable.
+    pub(crate) fn deliver_activity(
+        &mut self,
+        offer: &ActivityOffer,
+        response: Box<PollActivityTaskQueueResponse>,
+        slot: tokio::sync::oneshot::Sender<Gift<Box<PollActivityTaskQueueResponse>>>,
+    ) {
+        let token = TaskToken::decode(response.task_token.as_slice()).unwrap_or_default();
+        let shared = Arc::clone(self.shared());
+        let run = offer.run;
+        let gift = Gift::new(response, move || {
+            let mailbox = shared.mailbox_of(&token.namespace_id, &token.workflow_id);
+            let back = Input::ReturnActivity(token.activity());
+            if let Some(mailbox) = mailbox {
+                mailbox.job(outbox::InputJob::new(run, back));
+            }
+        });
+        self.release(move || drop(slot.send(gift)));
+    }
+
+    /// Starts an activity for a worker. Refused if it is not to be had any more.
+    pub(crate) fn start_activity(
+        &mut self,
+        offer: &ActivityOffer,
+        taker: Taker,
+    ) -> Result<Box<PollActivityTaskQueueResponse>, Refused> {
+        let input = StartActivity {
+            scheduled_event_id: offer.scheduled_event_id,
+            attempt: offer.attempt,
+            stamp: offer.stamp,
+            request_id: taker.request_id,
+            identity: taker.identity,
+        };
+        self.apply(offer.run, Input::StartActivity(input))?;
+        let entry = self.shard.cache.get(offer.run).ok_or(Refused::ActivityNotFound)?;
+        activity_response(entry, offer.scheduled_event_id).ok_or(Refused::ActivityNotFound)
+    }
+
+    /// Offers a query that waits in [`Queries`](crate::query::Queries), on the sticky queue or on
+    /// the normal one.
+    pub(crate) fn offer_query(&mut self, number: RunNumber, id: &str, sticky: bool) {
+        let Some(entry) = self.shard.cache.get(number) else { return };
+        let identity = entry.run.identity();
+        let offer = TaskOffer {
+            namespace_id: identity.namespace_id.clone(),
+            workflow_id: identity.workflow_id.clone(),
+            run: number,
+            what: TaskWhat::Query { id: id.to_owned() },
+        };
+        let (queue, sticky_queue) = match self.task_queue(number) {
+            (queue, Some(name)) if sticky => (queue, Some(name)),
+            _ => (self.normal_queue(number), None),
+        };
+        let Some(poller) = self.shared().tasks.take_poller(&queue) else {
+            self.shared().tasks.push(&queue, offer);
+            return;
+        };
+        let taker =
+            Taker { identity: poller.identity, request_id: poller.request_id, sticky_queue };
+        if let Ok(gift) = self.start_query(number, id, &taker) {
+            // What the answer may show must be durable first.
+            self.release(move || drop(poller.slot.send(gift)));
+        }
+    }
+
+    /// Queries that waited for a workflow task, when there is none any more: they are asked anew.
+    pub(super) fn redirect_queries(&mut self, number: RunNumber) {
+        let Some(entry) = self.shard.cache.get_mut(number) else { return };
+        let waiting = std::mem::take(&mut entry.queries);
+        let carried = std::mem::take(&mut entry.carried);
+        self.release(move || {
+            let all = waiting.into_values().chain(carried.into_values());
+            all.for_each(|waiting| drop(waiting.slot.send(Answer::AskAgain)));
+        });
+    }
+
+    /// The workflow task that carried some queries is lost: they wait for the next one.
+    pub(crate) fn requeue_queries(&mut self, number: RunNumber) {
+        if let Some(entry) = self.shard.cache.get_mut(number) {
+            let carried = std::mem::take(&mut entry.carried);
+            entry.queries.extend(carried);
+        }
+    }
+
+    /// The workflow task that was in a worker's hands has come back.
+    pub(crate) fn cool(&mut self, number: RunNumber) {
+        if let Some(entry) = self.shard.cache.get_mut(number)
+            && let Some(hot) = entry.hot.take_if(|_| !entry.run.task().is_some_and(|it| it.is_started()))
+        {
+            hot.cool();
+        }
+    }
+
+    /// The queue that the workflow task of a run goes to, and its name if it is a sticky one.
+    /// A sticky queue that nobody polls is passed over.
+    fn task_queue(&mut self, number: RunNumber) -> (QueueName, Option<String>) {
+        let normal = self.normal_queue(number);
+        let since = self.shared().sticky_since();
+        let Some(entry) = self.shard.cache.get(number) else { return (normal, None) };
+        let Some(sticky) = &entry.run.state().sticky else { return (normal, None) };
+        let queue =
+            QueueName { namespace_id: normal.namespace_id.clone(), name: sticky.queue.clone() };
+        if self.shard.shared.tasks.is_attended(&queue, since) {
+            let name = sticky.queue.clone();
+            (queue, Some(name))
+        } else {
+            (normal, None)
+        }
+    }
+
+    fn normal_queue(&self, number: RunNumber) -> QueueName {
+        let Some(entry) = self.shard.cache.get(number) else {
+            return QueueName { namespace_id: String::new(), name: String::new() };
+        };
+        QueueName {
+            namespace_id: entry.run.identity().namespace_id.clone(),
+            name: entry.run.task_queue().to_owned(),
+        }
+    }
+
+    fn start_query(
+        &mut self,
+        number: RunNumber,
+        id: &str,
+        taker: &Taker,
+    ) -> Result<Gift<TaskGift>, Refused> {
+        let query = self.shared().queries.get(id).ok_or(Refused::TaskNotFound)?;
+        let entry = self.shard.cache.get(number).ok_or(Refused::TaskNotFound)?;
+        let is_sticky = taker.sticky_queue.as_deref()
+            == entry.run.state().sticky.as_ref().map(|sticky| sticky.queue.as_str())
+            && taker.sticky_queue.is_some();
+        let gift = query_gift(entry, id, query, is_sticky);
+        // A query that is lost is asked again by its caller.
+        Ok(Gift::new(gift, || {}))
+    }
+}
+
+impl Gift<TaskGift> {
+    fn needs_history(&self) -> bool {
+        self.peek().is_some_and(|gift| gift.missing.is_some())
+    }
+}
+
+fn lost_task(token: WorkflowTaskToken) -> Input {
+    Input::FailWorkflowTask(FailWorkflowTask {
+        token,
+        cause: enums::WorkflowTaskFailedCause::ResetStickyTaskQueue,
+        identity: "history-service".to_owned(),
+        ..FailWorkflowTask::default()
+    })
+}
+
+fn task_offer(entry: &Entry) -> Option<TaskOffer> {
+    let task = entry.run.task().filter(|task| !task.is_started())?;
+    let identity = entry.run.identity();
+    Some(TaskOffer {
+        namespace_id: identity.namespace_id.clone(),
+        workflow_id: identity.workflow_id.clone(),
+        run: entry.number,
+        what: TaskWhat::Task {
+            scheduled_event_id: task.scheduled_event_id,
+            attempt: task.attempt,
+        },
+    })
+}
+
+fn activity_offer(entry: &Entry, id: i64) -> Option<(QueueName, ActivityOffer)> {
+    let activity = entry.run.activities().get(&id)?;
+    if activity.is_started() || activity.is_paused() || !activity.row.queued {
+        return None;
+    }
+    let identity = entry.run.identity();
+    let queue = QueueName {
+        namespace_id: identity.namespace_id.clone(),
+        name: activity.task_queue().to_owned(),
+    };
+    let offer = ActivityOffer {
+        namespace_id: identity.namespace_id.clone(),
+        workflow_id: identity.workflow_id.clone(),
+        run: entry.number,
+        scheduled_event_id: id,
+        attempt: activity.row.attempt,
+        stamp: activity.row.stamp,
+    };
+    Some((queue, offer))
+}
+
+/// What a worker is given for the workflow task that was just started.
+fn task_gift(entry: &mut Entry, sticky: bool) -> TaskGift {
+    let run = &entry.run;
+    let task = run.task().cloned().unwrap_or_default();
+    let previous = run.state().previous_started_event_id;
+    let first = if sticky { previous + 1 } else { 1 };
+    let last = run.last_event_id();
+    let queries = std::mem::take(&mut entry.queries);
+    let transient = entry.run.transient_events(&entry.limits);
+    let events = entry.take_tail(first);
+    let run = &entry.run;
+    let mut response = PollWorkflowTaskQueueResponse {
+        task_token: task_token(entry, task.scheduled_event_id, task.started_event_id)
+            .with(task.attempt, task.nonce)
+            .encode_to_vec(),
+        previous_started_event_id: previous,
+        started_event_id: task.started_event_id,
+        attempt: i32::try_from(task.attempt).unwrap_or(i32::MAX),
+        scheduled_time: Some(instant_to_wire(Timestamp(task.scheduled_at))),
+        started_time: Some(instant_to_wire(Timestamp(task.started_at))),
+        queries: queries.iter().map(|(id, it)| (id.clone(), it.query.clone())).collect(),
+        messages: run.task_messages(),
+        ..of_run(entry)
+    };
+    entry.carried.extend(queries);
+    let missing = match events {
+        Some(mut events) => {
+            events.extend(transient);
+            response.history = Some(History { events });
+            None
+        }
+        None => {
+            response.history = Some(History { events: transient });
+            let task_started_event_id = task.started_event_id;
+            Some(MissingHistory { run: entry.number, first, last, task_started_event_id })
+        }
+    };
+    TaskGift { response: Box::new(response), missing }
+}
+
+/// What a worker is given to answer a query.
+fn query_gift(entry: &Entry, id: &str, query: WorkflowQuery, sticky: bool) -> TaskGift {
+    let token = TaskToken { query_id: id.to_owned(), ..task_token(entry, 0, 0) };
+    let response = PollWorkflowTaskQueueResponse {
+        task_token: token.encode_to_vec(),
+        previous_started_event_id: entry.run.state().previous_started_event_id,
+        attempt: 1,
+        query: Some(query),
+        history: Some(History::default()),
+        ..of_run(entry)
+    };
+    let last = entry.run.last_event_id();
+    let missing = MissingHistory { run: entry.number, first: 1, last, task_started_event_id: 0 };
+    TaskGift { response: Box::new(response), missing: (!sticky).then_some(missing) }
+}
+
+fn of_run(entry: &Entry) -> PollWorkflowTaskQueueResponse {
+    let identity = entry.run.identity();
+    PollWorkflowTaskQueueResponse {
+        workflow_execution: Some(common::WorkflowExecution {
+            workflow_id: identity.workflow_id.clone(),
+            run_id: identity.run_id.clone(),
+        }),
+        workflow_type: entry.run.started().workflow_type.clone(),
+        workflow_execution_task_queue: Some(taskqueue::TaskQueue {
+            name: entry.run.task_queue().to_owned(),
+            kind: enums::TaskQueueKind::Normal.into(),
+            normal_name: String::new(),
+        }),
+        queries: WireMap::new(),
+        ..PollWorkflowTaskQueueResponse::default()
+    }
+}
+
+fn activity_response(entry: &Entry, id: i64) -> Option<Box<PollActivityTaskQueueResponse>> {
+    let activity = entry.run.activities().get(&id)?;
+    let identity = entry.run.identity();
+    let row = &activity.row;
+    let event = &activity.scheduled;
+    let limits = activity.timeouts();
+    let token = TaskToken {
+        activity_id: event.activity_id.clone(),
+        ..task_token(entry, id, 0).with(row.attempt, row.nonce)
+    };
+    Some(Box::new(PollActivityTaskQueueResponse {
+        task_token: token.encode_to_vec(),
+        workflow_namespace: identity.namespace.clone(),
+        workflow_type: entry.run.started().workflow_type.clone(),
+        workflow_execution: Some(common::WorkflowExecution {
+            workflow_id: identity.workflow_id.clone(),
+            run_id: identity.run_id.clone(),
+        }),
+        activity_type: event.activity_type.clone(),
+        activity_id: event.activity_id.clone(),
+        header: event.header.clone(),
+        input: event.input.clone(),
+        heartbeat_details: row.heartbeat_details.clone(),
+        scheduled_time: Some(instant_to_wire(Timestamp(row.first_scheduled_at))),
+        current_attempt_scheduled_time: Some(instant_to_wire(Timestamp(row.scheduled_at))),
+        started_time: Some(instant_to_wire(Timestamp(row.started_at))),
+        attempt: i32::try_from(row.attempt).unwrap_or(i32::MAX),
+        schedule_to_close_timeout: to_wire(limits.schedule_to_close),
+        start_to_close_timeout: to_wire(limits.start_to_close),
+        heartbeat_timeout: to_wire(limits.heartbeat),
+        retry_policy: activity.retry_policy().cloned(),
+        priority: event.priority.clone(),
+        ..PollActivityTaskQueueResponse::default()
+    }))
+}
+
+fn task_token(entry: &Entry, scheduled_event_id: i64, started_event_id: i64) -> TaskToken {
+    let identity = entry.run.identity();
+    TaskToken {
+        namespace_id: identity.namespace_id.clone(),
+        workflow_id: identity.workflow_id.clone(),
+        run_id: identity.run_id.clone(),
+        scheduled_event_id,
+        started_event_id,
+        ..TaskToken::default()
+    }
+}
+
+impl TaskToken {
+    fn with(self, attempt: u32, nonce: u64) -> Self {
+        Self { attempt, nonce, ..self }
+    }
+}
+
+/// Puts a page of history into a task, in front of what it has; the rest is for later pages.
+pub(crate) fn fill_history(
+    gift: &mut TaskGift,
+    missing: &MissingHistory,
+    mut events: Vec<HistoryEvent>,
+) {
+    let history = gift.response.history.get_or_insert_default();
+    let reached = events.last().map_or(missing.first - 1, |event| event.event_id);
+    if reached >= missing.last {
+        events.append(&mut history.events);
+        history.events = events;
+        return;
+    }
+    history.events = events;
+    let execution = gift.response.workflow_execution.clone().unwrap_or_default();
+    gift.response.next_page_token = HistoryToken {
+        workflow_id: execution.workflow_id,
+        run_id: execution.run_id,
+        next_event_id: reached + 1,
+        task_started_event_id: missing.task_started_event_id,
+    }
+    .encode_to_vec();
+}

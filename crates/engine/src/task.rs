@@ -1,0 +1,69 @@
+//! What waits in a queue, and what a worker is given for it.
+
+use steadfast_proto::workflowservice::PollWorkflowTaskQueueResponse;
+use steadfast_store::RunNumber;
+
+/// A workflow task that waits.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct TaskOffer {
+    pub(crate) namespace_id: String,
+    pub(crate) workflow_id: String,
+    pub(crate) run: RunNumber,
+    pub(crate) what: TaskWhat,
+}
+
+/// What the workflow's code is to be run for.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum TaskWhat {
+    /// To go on.
+    Task {
+        /// The task's scheduled event.
+        scheduled_event_id: i64,
+        /// Its attempt.
+        attempt: u32,
+    },
+    /// To answer a query.
+    Query {
+        /// Its id.
+        id: String,
+    },
+}
+
+/// An activity that waits.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct ActivityOffer {
+    pub(crate) namespace_id: String,
+    pub(crate) workflow_id: String,
+    pub(crate) run: RunNumber,
+    pub(crate) scheduled_event_id: i64,
+    pub(crate) attempt: u32,
+    pub(crate) stamp: u32,
+}
+
+/// What a worker is given for a workflow task.
+#[derive(Debug)]
+pub(crate) struct TaskGift {
+    pub(crate) response: Box<PollWorkflowTaskQueueResponse>,
+    /// What its history still lacks and must be read from the store.
+    pub(crate) missing: Option<MissingHistory>,
+}
+
+/// Events to be read before a worker can have its task.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct MissingHistory {
+    pub(crate) run: RunNumber,
+    pub(crate) first: i64,
+    /// The last event that is in the store.
+    pub(crate) last: i64,
+    /// The started event of the task.
+    pub(crate) task_started_event_id: i64,
+}
+
+/// A poll that takes a task.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Taker {
+    pub(crate) identity: String,
+    pub(crate) request_id: String,
+    /// The sticky queue that was polled; `None` for the normal one.
+    pub(crate) sticky_queue: Option<String>,
+}
