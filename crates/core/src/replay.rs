@@ -14,8 +14,18 @@ use crate::{
 };
 
 impl Run {
-    /// Rebuilds a run from its events, oldest first.
+    /// Rebuilds a run from its events, oldest first. Its rows count as written.
     pub fn replay<'a>(
+        identity: Identity,
+        events: impl IntoIterator<Item = &'a HistoryEvent>,
+    ) -> Self {
+        let mut run = Self::rebuild(identity, events);
+        run.drain_changes(&mut Nowhere);
+        run
+    }
+
+    /// As [`replay`](Self::replay), for a run that is new: its rows are still to be written.
+    pub(crate) fn rebuild<'a>(
         identity: Identity,
         events: impl IntoIterator<Item = &'a HistoryEvent>,
     ) -> Self {
@@ -29,7 +39,6 @@ impl Run {
             fold::event(&mut run, event);
         }
         run.keep();
-        run.drain_changes(&mut Nowhere);
         run
     }
 }

@@ -62,7 +62,7 @@ impl Run {
         let (kept, mut rest): (Vec<_>, Vec<_>) =
             events.into_iter().partition(|event| event.event_id < cut);
         rest.extend(later);
-        let mut run = Self::replay(reset.identity.clone(), &kept);
+        let mut run = Self::rebuild(reset.identity.clone(), &kept);
         if run.state.task.is_none() {
             let problem = format!(
                 "Can only reset workflow to event ID in range [WorkflowTaskScheduled +1, \

@@ -1,8 +1,11 @@
 //! Activities: attempts, retries, time limits, cancellation, heartbeats.
 
 use steadfast_core::Limits;
+use steadfast_proto::{
+    enums::TimeoutType, failure::failure::FailureInfo, history::history_event::Attributes,
+};
 
-use crate::common::{check, check_within};
+use crate::common::{World, check, check_within};
 
 #[test]
 fn a_success_writes_start_and_end_together_when_it_ends() {
@@ -388,15 +391,29 @@ fn the_wait_for_a_worker_is_counted_for_every_attempt() {
 #[test]
 fn all_attempts_together_may_not_take_too_long() {
     insta::assert_snapshot!(check("
-        0 run Order schedule(a,Charge,s2c=10s,stc=9s) schedule(b,Charge,s2c=10s,stc=9s,s2s=20s)
+        0 run Order schedule(a,Charge,s2c=10s,stc=9s)
         8 take a
         10 tick
     "), @r#"
-     5     0.000  ActivityTaskScheduled a Charge
-     6     0.000  ActivityTaskScheduled b Charge
-     7     8.000  ActivityTaskStarted #5 attempt=1
-     8    10.000  ActivityTaskTimedOut #5 Timeout "Not enough time to schedule next retry before activity ScheduleToClose timeout, giving up retrying"
-     9    10.000  ActivityTaskTimedOut #6 (not started) Timeout "activity ScheduleToStart timeout"
+    5     0.000  ActivityTaskScheduled a Charge
+    6     8.000  ActivityTaskStarted #5 attempt=1
+    7    10.000  ActivityTaskTimedOut #5 Timeout "Not enough time to schedule next retry before activity ScheduleToClose timeout, giving up retrying"
+    8    10.000  WorkflowTaskScheduled
+    "#);
+}
+
+#[test]
+fn when_two_limits_are_passed_at_once_the_nearer_cause_is_told() {
+    insta::assert_snapshot!(check("
+        0 run Order schedule(waits,Charge,s2c=10s) schedule(runs,Charge,s2c=10s,attempts=1)
+        0 take runs
+        10 tick
+    "), @r#"
+     5     0.000  ActivityTaskScheduled waits Charge
+     6     0.000  ActivityTaskScheduled runs Charge
+     7    10.000  ActivityTaskTimedOut #5 (not started) Timeout "activity ScheduleToStart timeout"
+     8     0.000  ActivityTaskStarted #6 attempt=1
+     9    10.000  ActivityTaskTimedOut #6 MaximumAttemptsReached "activity StartToClose timeout"
     10    10.000  WorkflowTaskScheduled
     "#);
 }
@@ -649,6 +666,29 @@ fn the_last_heartbeat_is_there_for_the_next_attempt_and_in_the_last_timeout() {
 }
 
 #[test]
+fn the_last_timeout_tells_the_last_heartbeat() {
+    let world = World::default().play(
+        "
+        0 run Order schedule(a,Charge,stc=50s,hb=5s,attempts=1)
+        0 take a
+        1 beat a ten
+        6 tick
+    ",
+    );
+    let failure = world.story().events.iter().find_map(|event| match &event.attributes {
+        Some(Attributes::ActivityTaskTimedOutEventAttributes(end)) => end.failure.clone(),
+        _ => None,
+    });
+    let failure = failure.expect("it timed out");
+    assert_eq!(failure.source, "Server");
+    let Some(FailureInfo::TimeoutFailureInfo(info)) = failure.failure_info else {
+        panic!("a timeout says so");
+    };
+    assert_eq!(info.timeout_type(), TimeoutType::Heartbeat);
+    assert_eq!(info.last_heartbeat_details.unwrap().payloads[0].data, b"ten");
+}
+
+#[test]
 fn a_heartbeat_without_details_forgets_those_before() {
     insta::assert_snapshot!(check("
         0 run Order schedule(a,Charge,stc=50s)
@@ -679,7 +719,8 @@ fn c_114_what_is_too_large_is_not_retried_but_a_failure_that_is_too_large_is() {
         "
             ),
         );
-        text.lines().last().unwrap().trim().to_owned()
+        let end = text.lines().rfind(|line| line.contains("ActivityTask"));
+        end.unwrap_or_default().trim().to_owned()
     };
     let told = |answer: &str| {
         let text = check_within(
@@ -717,7 +758,7 @@ fn c_114_what_is_too_large_is_not_retried_but_a_failure_that_is_too_large_is() {
     activities at 2: a SCHEDULED attempt=2 last="Failure exceeds size limit." wait=1s;
     7     2.000  ActivityTaskFailed #5 NonRetryableFailure "Failure exceeds size limit." after "boom"
     activities at 2: none
-    13     2.000  WorkflowTaskScheduled
+    12     2.000  ActivityTaskFailed #5 NonRetryableFailure "Cancel details exceed size limit."
     "#);
 }
 

@@ -108,7 +108,9 @@ pub(crate) fn are_waiting(run: &Run) -> bool {
 
 /// What the workflow task that is under way says to the worker.
 pub(crate) fn messages(run: &Run) -> Vec<Message> {
-    let Some(task) = &run.state.task else { return Vec::new() };
+    let Some(task) = run.state.task.as_ref().filter(|task| task.is_started()) else {
+        return Vec::new();
+    };
     let carried = in_flight(run).filter(|(_, update)| update.sent == task.nonce);
     let message = |(id, update): (&String, &Update)| {
         let request = update.request.as_ref()?;
