@@ -13,7 +13,7 @@
 //! answers, and is never anybody's failure.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt,
     sync::{
         Arc,
@@ -166,16 +166,26 @@ impl Committer {
 
     /// Makes the works durable; `false` if this engine does not own the data any more.
     async fn commit(&mut self, works: &mut Vec<Work>) -> bool {
+        let runs: Vec<Vec<RunNumber>> =
+            works.iter().map(|work| work.writes.iter().map(|write| write.run).collect()).collect();
         let writes = fold(works);
         if writes.is_empty() {
             return true;
         }
         self.stats.works.fetch_add(works.len().try_into().unwrap_or(0), Ordering::Relaxed);
-        match self.commit_until_durable(writes).await {
+        let batch = self.batch(writes);
+        match self.commit_until_durable(&batch).await {
             Ok(()) => true,
             Err(StoreError::Rejected(reason)) => {
                 tracing::error!(%reason, "the store refused a commit; trying its runs one by one");
-                self.commit_one_by_one(works).await
+                let Some(refused) = self.commit_one_by_one(&batch.writes).await else {
+                    return false;
+                };
+                let mut runs = runs.into_iter();
+                works.retain(|_| {
+                    runs.next().is_some_and(|runs| runs.iter().all(|run| !refused.contains(run)))
+                });
+                true
             }
             Err(error) => {
                 tracing::error!(%error, "the data is lost to this engine; it stops");
@@ -184,14 +194,16 @@ impl Committer {
         }
     }
 
-    async fn commit_until_durable(&mut self, writes: Vec<RunWrite>) -> Result<(), StoreError> {
-        let sequence = self.last_commit + 1;
-        let leases: BTreeMap<ShardNumber, Epoch> =
-            writes.iter().map(|write| (write.shard, self.epoch)).collect();
-        let batch = Arc::new(Batch { sequence, leases, writes });
+    fn batch(&self, writes: Vec<RunWrite>) -> Arc<Batch> {
+        let leases = writes.iter().map(|write| (write.shard, self.epoch)).collect();
+        Arc::new(Batch { sequence: self.last_commit + 1, leases, writes })
+    }
+
+    async fn commit_until_durable(&mut self, batch: &Arc<Batch>) -> Result<(), StoreError> {
+        let sequence = batch.sequence;
         let (mut wait, longest) = self.limits.commit_retry;
         loop {
-            let error = match self.store.commit(Batch::clone(&batch)).await {
+            let error = match self.store.commit(Batch::clone(batch)).await {
                 Ok(()) => break,
                 Err(error) => error,
             };
@@ -224,28 +236,28 @@ impl Committer {
         }
     }
 
-    /// Finds the work that the store will not have; the others must not suffer for it.
-    async fn commit_one_by_one(&mut self, works: &mut Vec<Work>) -> bool {
-        let mut done = Vec::new();
-        for mut work in std::mem::take(works) {
-            let writes = std::mem::take(&mut work.writes);
-            match self.commit_until_durable(writes).await {
-                Ok(()) => done.push(work),
+    /// Finds the runs that the store will not have; the others must not suffer for them. `None`
+    /// if this engine does not own the data any more.
+    async fn commit_one_by_one(&mut self, writes: &[RunWrite]) -> Option<BTreeSet<RunNumber>> {
+        let mut refused = BTreeSet::new();
+        for write in writes {
+            let batch = self.batch(vec![write.clone()]);
+            match self.commit_until_durable(&batch).await {
+                Ok(()) => {}
                 Err(StoreError::Rejected(reason)) => {
-                    tracing::error!(%reason, shard = work.shard.0, "work was dropped");
+                    tracing::error!(%reason, run = write.run.0, "the work of a run was dropped");
+                    refused.insert(write.run);
                 }
-                Err(_) => return false,
+                Err(_) => return None,
             }
         }
-        *works = done;
-        true
+        Some(refused)
     }
 
     fn release(&self, works: Vec<Work>) {
         for work in works {
-            if let Some(mark) = usize::try_from(work.shard.0)
-                .ok()
-                .and_then(|shard| self.watermarks.get(shard))
+            if let Some(mark) =
+                usize::try_from(work.shard.0).ok().and_then(|shard| self.watermarks.get(shard))
             {
                 mark.0.fetch_max(work.number, Ordering::Release);
             }
@@ -289,12 +301,11 @@ fn fold(works: &mut [Work]) -> Vec<RunWrite> {
     let mut places: BTreeMap<RunNumber, usize> = BTreeMap::new();
     let mut folded: Vec<RunWrite> = Vec::new();
     for write in works.iter_mut().flat_map(|work| work.writes.drain(..)) {
-        match places.get(&write.run) {
-            Some(place) => folded[*place].merge(write),
-            None => {
-                places.insert(write.run, folded.len());
-                folded.push(write);
-            }
+        if let Some(place) = places.get(&write.run) {
+            folded[*place].merge(write);
+        } else {
+            places.insert(write.run, folded.len());
+            folded.push(write);
         }
     }
     folded

@@ -1,8 +1,11 @@
 //! An engine's life: opened on a store, stopped without losing anything.
 
-use std::sync::{
-    Arc, Mutex, OnceLock, PoisonError,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
 use steadfast_store::{ShardNumber, Store};
@@ -17,7 +20,7 @@ use crate::{
     namespaces::{Namespace, Namespaces},
     query::Queries,
     service::{Engine, default_namespace},
-    shard::{Mail, Mailbox, RunNumbers, Shard, Shared},
+    shard::{Mail, Mailbox, RunNumbers, Shard, Shared, earlier},
 };
 
 /// How an engine is opened.
@@ -119,6 +122,7 @@ impl Engine {
             let shard = Shard::new(number, Arc::clone(&shared), handle.clone(), durable, count);
             tasks.push(tokio::spawn(shard.run(inbox)));
         }
+        tasks.push(tokio::spawn(sweep(Arc::downgrade(&shared))));
         let running = Running { shared, tasks: Mutex::new(tasks), stopped: AtomicBool::new(false) };
         Ok(Self { running: Arc::new(running) })
     }
@@ -140,9 +144,8 @@ impl Engine {
             // A shard that is gone has nothing more to make durable.
             let _ = wait.await;
         }
-        let tasks = std::mem::take(
-            &mut *self.running.tasks.lock().unwrap_or_else(PoisonError::into_inner),
-        );
+        let tasks =
+            std::mem::take(&mut *self.running.tasks.lock().unwrap_or_else(PoisonError::into_inner));
         tasks.iter().for_each(JoinHandle::abort);
     }
 
@@ -176,6 +179,18 @@ impl Drop for Running {
     }
 }
 
+/// Forgets queues that nobody has used for a while.
+async fn sweep(shared: Weak<Shared>) {
+    loop {
+        let Some(clock) = shared.upgrade().map(|shared| Arc::clone(&shared.clock)) else { return };
+        clock.sleep(SWEEP_EVERY).await;
+        let Some(shared) = shared.upgrade() else { return };
+        let since = earlier(shared.now(), SWEEP_AFTER);
+        shared.tasks.sweep(since);
+        shared.activities.sweep(since);
+    }
+}
+
 async fn open_namespaces(shared: &Shared) -> Result<(), OpenError> {
     let limits = &shared.limits.run;
     let rows = shared.store.namespaces().await?;
@@ -191,3 +206,7 @@ async fn open_namespaces(shared: &Shared) -> Result<(), OpenError> {
     }
     Ok(())
 }
+
+const SWEEP_EVERY: Duration = Duration::from_secs(60);
+/// How long after its last poll a queue is forgotten.
+const SWEEP_AFTER: Duration = Duration::from_secs(300);

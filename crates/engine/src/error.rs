@@ -160,7 +160,9 @@ impl From<steadfast_store::Error> for Error {
     fn from(error: steadfast_store::Error) -> Self {
         let code = match error.outcome() {
             steadfast_store::Outcome::Final => Code::Internal,
-            _ => Code::Unavailable,
+            steadfast_store::Outcome::NotApplied | steadfast_store::Outcome::Unknown => {
+                Code::Unavailable
+            }
         };
         Self::new(code, error.to_string())
     }

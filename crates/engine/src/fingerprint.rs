@@ -17,8 +17,8 @@ fn mask(message: &str) -> String {
         if matches!(c, '"' | '\'' | '`') {
             let inside: String = rest.clone().take_while(|next| *next != c).collect();
             if rest.clone().any(|next| next == c) {
-                inside.chars().for_each(|_| drop(rest.next()));
-                rest.next();
+                // The closing quote goes with what it closes.
+                let _ = rest.nth(inside.chars().count());
                 masked.push('?');
                 continue;
             }

@@ -20,10 +20,7 @@ pub(crate) async fn page(
     if first > last {
         return Ok(Vec::new());
     }
-    let batches = shared
-        .store
-        .history(run, first, last, events_max, Order::Forward)
-        .await?;
+    let batches = shared.store.history(run, first, last, events_max, Order::Forward).await?;
     let mut events = rows::decode_events(&batches).map_err(|error| unreadable(&error))?;
     events.retain(|event| event.event_id >= first && event.event_id <= last);
     events.truncate(events_max);
@@ -37,10 +34,7 @@ pub(crate) async fn page_back(
     last: i64,
     events_max: usize,
 ) -> Result<Vec<HistoryEvent>, Error> {
-    let batches = shared
-        .store
-        .history(run, 1, last, events_max, Order::Backward)
-        .await?;
+    let batches = shared.store.history(run, 1, last, events_max, Order::Backward).await?;
     let mut events = rows::decode_events(&batches).map_err(|error| unreadable(&error))?;
     events.retain(|event| event.event_id <= last);
     events.sort_by_key(|event| std::cmp::Reverse(event.event_id));

@@ -20,7 +20,7 @@ use crate::fingerprint;
 /// Why stored rows cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Unreadable {
+pub(crate) enum Unreadable {
     /// The bytes are not what they should be.
     #[error(transparent)]
     Codec(#[from] codec::Error),

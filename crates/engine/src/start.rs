@@ -74,7 +74,9 @@ impl StartPolicy {
                 Self { reuse: Reuse::AllowDuplicate, conflict: Conflict::TerminateExisting }
             }
             Reuse::Unspecified => Self { reuse: Reuse::AllowDuplicate, conflict: Conflict::Fail },
-            reuse => Self { reuse, conflict: Conflict::Fail },
+            Reuse::AllowDuplicate | Reuse::AllowDuplicateFailedOnly | Reuse::RejectDuplicate => {
+                Self { reuse, conflict: Conflict::Fail }
+            }
         }
     }
 
@@ -107,10 +109,8 @@ impl StartPolicy {
 /// What is to be done about a start, given the newest run with that id.
 pub(crate) fn plan(current: Option<&Run>, policy: StartPolicy, request_id: &str) -> Plan {
     let Some(run) = current else { return Plan::Create };
-    let existing = |by_this_request| Plan::Existing {
-        run_id: run.identity().run_id.clone(),
-        by_this_request,
-    };
+    let existing =
+        |by_this_request| Plan::Existing { run_id: run.identity().run_id.clone(), by_this_request };
     if !request_id.is_empty() && run.state().create_request_id == request_id {
         return existing(true);
     }
@@ -134,7 +134,7 @@ pub(crate) fn plan(current: Option<&Run>, policy: StartPolicy, request_id: &str)
 }
 
 /// What the run that makes room for another one is told.
-pub(crate) fn termination(new_run_id: String) -> Terminate {
+pub(crate) fn termination(new_run_id: &str) -> Terminate {
     let encoding = ("encoding".to_owned(), b"json/plain".to_vec());
     let details = common::Payload {
         metadata: [encoding].into_iter().collect(),
@@ -208,8 +208,8 @@ pub(crate) fn resolved(
     started.workflow_execution_timeout = span::to_wire(execution);
     started.workflow_run_timeout = span::to_wire(run);
     started.workflow_task_timeout = span::to_wire(task);
-    started.workflow_execution_expiration_time = (!execution.is_zero())
-        .then(|| span::instant_to_wire(now.after(backoff).after(execution)));
+    started.workflow_execution_expiration_time =
+        (!execution.is_zero()).then(|| span::instant_to_wire(now.after(backoff).after(execution)));
     if let Some(queue) = &mut started.task_queue {
         *queue = taskqueue::TaskQueue {
             name: std::mem::take(&mut queue.name),
@@ -241,8 +241,10 @@ fn shorter(one: Duration, other: Duration) -> Duration {
 }
 
 fn plan_closed(run: &Run, reuse: Reuse) -> Plan {
-    let failed =
-        matches!(run.status(), Status::Failed | Status::Canceled | Status::Terminated | Status::TimedOut);
+    let failed = matches!(
+        run.status(),
+        Status::Failed | Status::Canceled | Status::Terminated | Status::TimedOut
+    );
     let id = run.identity();
     let refuse = |how: &str, policy: &str| {
         let message = format!(

@@ -63,13 +63,13 @@ impl<T, R> Matching<T, R> {
         let mut queues = self.lock();
         let queue = queues.entry(name.clone()).or_default();
         queue.saw(identity, now);
-        match queue.pop() {
-            Some(task) => Polled::Task(task),
-            None => {
+        queue.pop().map_or_else(
+            || {
                 let (ticket, answer) = queue.wait(identity, request_id);
                 Polled::Wait(ticket, answer)
-            }
-        }
+            },
+            Polled::Task,
+        )
     }
 
     /// Takes a poll back out: its client has gone, or its time is over.

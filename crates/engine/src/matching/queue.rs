@@ -62,11 +62,7 @@ impl<T, R> Queue<T, R> {
         self.tasks.pop_front()
     }
 
-    pub(super) fn wait(
-        &mut self,
-        identity: &str,
-        request_id: &str,
-    ) -> (u64, oneshot::Receiver<R>) {
+    pub(super) fn wait(&mut self, identity: &str, request_id: &str) -> (u64, oneshot::Receiver<R>) {
         let (slot, answer) = oneshot::channel();
         let ticket = self.next_ticket;
         self.next_ticket += 1;

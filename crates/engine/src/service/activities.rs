@@ -239,7 +239,8 @@ impl Engine {
                 let (namespace_id, workflow_id) =
                     (offer.namespace_id.clone(), offer.workflow_id.clone());
                 let (queue, taker) = (name.clone(), taker.clone());
-                let job = TakeJob { address, offer, taker, queue, shared: Arc::clone(shared), slot };
+                let job =
+                    TakeJob { address, offer, taker, queue, shared: Arc::clone(shared), slot };
                 self.send(&namespace_id, &workflow_id, job);
                 Some(gift.await.unwrap_or_else(|_| Gift::empty()))
             }

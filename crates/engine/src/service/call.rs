@@ -67,11 +67,10 @@ impl<T: Send + 'static, L: FnOnce(&Run) -> T + Send> Job for ApplyJob<T, L> {
         let Self { address, chain, input, look, slot } = *self;
         let run = found.and_then(|number| Some((number, desk.run(number)?)));
         let outcome = match run {
-            Some((number, run)) if chain.is_empty() || run.first_run_id() == chain => {
-                desk.apply(number, input).map_err(Error::from).and_then(|()| {
-                    desk.run(number).map(look).ok_or_else(|| not_found(&address))
-                })
-            }
+            Some((number, run)) if chain.is_empty() || run.first_run_id() == chain => desk
+                .apply(number, input)
+                .map_err(Error::from)
+                .and_then(|()| desk.run(number).map(look).ok_or_else(|| not_found(&address))),
             _ => Err(not_found(&address)),
         };
         desk.release(move || drop(slot.send(outcome)));

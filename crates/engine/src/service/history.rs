@@ -87,8 +87,7 @@ impl Engine {
         task: i64,
     ) -> Result<GetWorkflowExecutionHistoryResponse, Error> {
         let last = seen.last_event_id;
-        let mut events =
-            history::page(self.shared(), seen.number, first, last, page_max).await?;
+        let mut events = history::page(self.shared(), seen.number, first, last, page_max).await?;
         let next = events.last().map_or(first, |event| event.event_id + 1);
         let is_whole = next > last;
         if is_whole && task > last {

@@ -73,11 +73,7 @@ async fn answer<T>(slot: oneshot::Receiver<Result<T, Error>>) -> Result<T, Error
 }
 
 /// Waits for something, but not for longer than `span`.
-async fn within<T>(
-    shared: &Shared,
-    span: Duration,
-    wait: impl Future<Output = T>,
-) -> Option<T> {
+async fn within<T>(shared: &Shared, span: Duration, wait: impl Future<Output = T>) -> Option<T> {
     tokio::select! {
         biased;
         it = wait => Some(it),

@@ -33,9 +33,9 @@ impl Engine {
         }
         check_length("Namespace", &name, self.shared().limits.run.id_bytes_max)?;
         let retention = request.workflow_execution_retention_period.as_ref();
-        let retention = checked_retention(retention.ok_or_else(|| {
-            Error::invalid("Retention period is not set on request.")
-        })?)?;
+        let retention = checked_retention(
+            retention.ok_or_else(|| Error::invalid("Retention period is not set on request."))?,
+        )?;
         if self.namespace(&name).is_ok() {
             let message = format!("Namespace {name:?} already exists.");
             let error = Error::new(Code::AlreadyExists, message);

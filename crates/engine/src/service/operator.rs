@@ -97,8 +97,12 @@ impl Engine {
             Some(update_activity_options_request::Activity::MatchAll(_)) => Selector::All,
             None => return Err(no_activity()),
         };
-        let mask: Vec<String> =
-            request.update_mask.iter().flat_map(|mask| &mask.paths).map(|path| snake(path)).collect();
+        let mask: Vec<String> = request
+            .update_mask
+            .iter()
+            .flat_map(|mask| &mask.paths)
+            .map(|path| snake(path))
+            .collect();
         if request.restore_original != mask.is_empty() {
             return Err(Error::invalid(
                 "exactly one of update_mask and restore_original must be set",

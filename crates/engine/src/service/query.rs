@@ -44,8 +44,7 @@ impl Engine {
             if left.is_zero() {
                 return Err(timed_out());
             }
-            let asked =
-                Ask { address: address.clone(), query: query.clone(), condition, sticky };
+            let asked = Ask { address: address.clone(), query: query.clone(), condition, sticky };
             match self.ask(asked, left).await? {
                 Asked::Rejected(status) => {
                     return Ok(QueryWorkflowResponse {
@@ -61,8 +60,7 @@ impl Engine {
                 }
                 Asked::Answered(Answer::Failed { message, failure }) => {
                     let detail = QueryFailedFailure { failure: failure.map(|it| *it) };
-                    return Err(Error::invalid(message)
-                        .with(Detail::QueryFailed(Box::new(detail))));
+                    return Err(Error::invalid(message).with(Detail::QueryFailed(Box::new(detail))));
                 }
                 Asked::Answered(Answer::AskAgain) => {}
                 Asked::NoAnswer => sticky = false,
@@ -83,7 +81,9 @@ impl Engine {
                 message: request.error_message,
                 failure: request.failure.map(Box::new),
             },
-            _ => Answer::Answered(request.query_result),
+            QueryResultType::Unspecified | QueryResultType::Answered => {
+                Answer::Answered(request.query_result)
+            },
         };
         waiting.slot.send(answer).map_err(|_| gone())?;
         Ok(RespondQueryTaskCompletedResponse {})
@@ -96,23 +96,17 @@ impl Engine {
         let (slot, reply) = oneshot::channel();
         let (answer_slot, waiting) = oneshot::channel();
         let sticky = ask.sticky;
-        let job = AskJob {
-            address: ask.address.clone(),
-            ask,
-            id: id.clone(),
-            answer: answer_slot,
-            slot,
-        };
+        let job =
+            AskJob { address: ask.address.clone(), ask, id: id.clone(), answer: answer_slot, slot };
         self.post(job);
         let _forget = LeaveOnDrop::new(|| drop(shared.queries.remove(&id)));
         let route = answer(reply).await?;
         let patience = match route {
             Route::Rejected(status) => return Ok(Asked::Rejected(status)),
-            Route::WithTask => left,
             Route::Direct { is_sticky } if is_sticky && sticky => {
                 left.min(shared.limits.sticky_query_wait)
             }
-            Route::Direct { .. } => left,
+            Route::WithTask | Route::Direct { .. } => left,
         };
         match within(shared, patience, waiting).await {
             Some(Ok(answer)) => Ok(Asked::Answered(answer)),
@@ -186,12 +180,12 @@ fn route(
     let waiting = Waiting { query: ask.query, slot };
     match entry.run.query_route(ask.condition) {
         QueryRoute::Rejected(status) => Ok(Route::Rejected(status.into())),
-        QueryRoute::NeverRan => Err(Error::not_ready(
-            "Workflow execution closed before WorkflowTaskStarted event",
-        )),
-        QueryRoute::TaskFailing => Err(Error::not_ready(
-            "Unable to query workflow due to Workflow Task in failed state.",
-        )),
+        QueryRoute::NeverRan => {
+            Err(Error::not_ready("Workflow execution closed before WorkflowTaskStarted event"))
+        }
+        QueryRoute::TaskFailing => {
+            Err(Error::not_ready("Unable to query workflow due to Workflow Task in failed state."))
+        }
         QueryRoute::WithTask => {
             entry.queries.retain(|_, it| !it.slot.is_closed());
             if entry.queries.len() >= queries_max {

@@ -21,7 +21,7 @@ use crate::{
     namespaces::Namespace,
     shard::{Address, Desk, Job, Wishes},
     start::{self, Plan, StartPolicy},
-    task::{TaskGift, Taker},
+    task::{Taker, TaskGift},
     visibility::{self, Schema},
 };
 
@@ -44,7 +44,7 @@ impl Engine {
             request_id: request.request_id.clone(),
             sticky_queue: None,
         });
-        let wanted = self.wanted(&namespace, request)?;
+        let wanted = Self::wanted(&namespace, request)?;
         let done = self.start(namespace, wanted, policy, None, eager).await?;
         let task = done.task.and_then(Gift::take).map(|gift| *gift.response);
         Ok(StartWorkflowExecutionResponse {
@@ -77,7 +77,7 @@ impl Engine {
         if start.request_id.is_empty() {
             start.request_id = self.shared().ids.id();
         }
-        let wanted = self.wanted(&namespace, start)?;
+        let wanted = Self::wanted(&namespace, start)?;
         let done = self.start(namespace, wanted, policy, Some(signal), None).await?;
         Ok(SignalWithStartWorkflowExecutionResponse {
             run_id: done.run_id,
@@ -103,7 +103,6 @@ impl Engine {
 
     /// Checks a request and says what it wants.
     fn wanted(
-        &self,
         namespace: &Namespace,
         request: StartWorkflowExecutionRequest,
     ) -> Result<Wanted, Error> {
@@ -209,7 +208,7 @@ impl StartJob {
                 let now = desk.now();
                 let run_id = desk.shared().ids.entropy().run_id(now);
                 let number = found.unwrap_or_default();
-                desk.apply(number, Input::Terminate(start::termination(run_id.clone())))?;
+                desk.apply(number, Input::Terminate(start::termination(&run_id)))?;
                 self.create(desk, run_id)
             }
             Plan::Create => {
@@ -314,7 +313,8 @@ fn check(namespace: &Namespace, request: &StartWorkflowExecutionRequest) -> Resu
     };
     named("WorkflowId", &request.workflow_id)?;
     named("WorkflowType", request.workflow_type.as_ref().map_or("", |kind| &kind.name))?;
-    let queue = request.task_queue.as_ref().ok_or_else(|| Error::invalid("taskQueue is not set"))?;
+    let queue =
+        request.task_queue.as_ref().ok_or_else(|| Error::invalid("taskQueue is not set"))?;
     if queue.name.is_empty() {
         return Err(Error::invalid("missing task queue name"));
     }
@@ -342,7 +342,9 @@ fn check_cron(request: &StartWorkflowExecutionRequest) -> Result<(), Error> {
         return Ok(());
     }
     if request.workflow_start_delay.is_some() {
-        return Err(Error::invalid("CronSchedule and WorkflowStartDelay may not be used together."));
+        return Err(Error::invalid(
+            "CronSchedule and WorkflowStartDelay may not be used together.",
+        ));
     }
     cron::parse(&request.cron_schedule)
         .map(drop)

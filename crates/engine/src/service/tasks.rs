@@ -23,7 +23,7 @@ use crate::{
     matching::{Polled, QueueName},
     query::{Answer, Waiting},
     shard::{Address, Desk, Job, Shared, Wishes, fill_history},
-    task::{TaskGift, TaskOffer, Taker},
+    task::{Taker, TaskGift, TaskOffer},
     token::TaskToken,
 };
 
@@ -131,7 +131,8 @@ impl Engine {
                     (offer.namespace_id.clone(), offer.workflow_id.clone());
                 let queue = name.clone();
                 let taker = taker.clone();
-                let job = TakeJob { address, offer, taker, queue, shared: Arc::clone(shared), slot };
+                let job =
+                    TakeJob { address, offer, taker, queue, shared: Arc::clone(shared), slot };
                 self.send(&namespace_id, &workflow_id, job);
                 Some(gift.await.unwrap_or_else(|_| Gift::empty()))
             }
@@ -200,10 +201,8 @@ impl Job for TakeJob {
     }
 }
 
-type Completed = (
-    Option<Gift<TaskGift>>,
-    Vec<steadfast_proto::workflowservice::PollActivityTaskQueueResponse>,
-);
+type Completed =
+    (Option<Gift<TaskGift>>, Vec<steadfast_proto::workflowservice::PollActivityTaskQueueResponse>);
 
 struct CompleteJob {
     address: Address,
@@ -336,17 +335,18 @@ fn answer_queries(
     }
     if !ready.is_empty() {
         desk.release(move || {
-            ready.into_iter().for_each(|(waiting, answer)| drop(waiting.slot.send(answer)));
+            for (waiting, answer) in ready {
+                drop(waiting.slot.send(answer));
+            }
         });
     }
 }
 
 fn of_result(result: WorkflowQueryResult) -> Answer {
     match result.result_type() {
-        QueryResultType::Failed => Answer::Failed {
-            message: result.error_message,
-            failure: result.failure.map(Box::new),
-        },
+        QueryResultType::Failed => {
+            Answer::Failed { message: result.error_message, failure: result.failure.map(Box::new) }
+        }
         QueryResultType::Answered | QueryResultType::Unspecified => Answer::Answered(result.answer),
     }
 }

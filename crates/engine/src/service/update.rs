@@ -88,9 +88,7 @@ impl Engine {
         let Some(watch) = watch else { return Ok(seen) };
         let read_wait = self.shared().limits.read_wait;
         match within(self.shared(), read_wait, watch).await {
-            Some(Ok(UpdateProgress::Accepted)) => {
-                Ok(SeenUpdate { stage: Stage::Accepted, ..seen })
-            }
+            Some(Ok(UpdateProgress::Accepted)) => Ok(SeenUpdate { stage: Stage::Accepted, ..seen }),
             Some(Ok(UpdateProgress::Completed(outcome))) => {
                 Ok(SeenUpdate { stage: Stage::Completed, outcome: Some(outcome), ..seen })
             }

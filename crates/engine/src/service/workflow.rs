@@ -141,11 +141,8 @@ impl Engine {
         let base = address(&namespace, request.workflow_execution.as_ref())?;
         let seen = self.look(base, seen).await?;
         let events = history::all(self.shared(), seen.number, seen.last_event_id).await?;
-        let request_id = if request.request_id.is_empty() {
-            self.shared().ids.id()
-        } else {
-            request.request_id
-        };
+        let request_id =
+            if request.request_id.is_empty() { self.shared().ids.id() } else { request.request_id };
         let reset = Reset {
             base_run_id: seen.identity.run_id.clone(),
             identity: seen.identity.clone(),
@@ -206,8 +203,8 @@ impl ResetJob {
             return Ok(entry.run.identity().run_id.clone());
         }
         // What happened to the run between reading it and now must not get lost.
-        let grown = self.seen.number == current
-            && entry.run.last_event_id() != self.seen.last_event_id;
+        let grown =
+            self.seen.number == current && entry.run.last_event_id() != self.seen.last_event_id;
         if grown {
             return Err(Error::busy("the workflow has moved on; reset it again"));
         }

@@ -30,8 +30,8 @@ impl Cache {
             Address::Run { namespace_id, workflow_id, run_id } => {
                 let number = *self.by_run_id.get(run_id)?;
                 let identity = self.entries.get(&number)?.run.identity();
-                let same = identity.workflow_id == *workflow_id
-                    && identity.namespace_id == *namespace_id;
+                let same =
+                    identity.workflow_id == *workflow_id && identity.namespace_id == *namespace_id;
                 same.then_some(number)
             }
         }
@@ -99,7 +99,8 @@ impl Cache {
             self.entries.get(number).is_some_and(|entry| entry.is_idle(durable))
         };
         let candidates = self.by_use.values().take(surplus * 4 + 16);
-        let gone: Vec<RunNumber> = candidates.filter(|it| idle(it)).take(surplus).copied().collect();
+        let gone: Vec<RunNumber> =
+            candidates.filter(|it| idle(it)).take(surplus).copied().collect();
         for number in gone {
             self.remove(number);
         }

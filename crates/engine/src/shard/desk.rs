@@ -19,7 +19,7 @@ use crate::{
     listing,
     namespaces::Namespace,
     rows,
-    task::{TaskGift, Taker},
+    task::{Taker, TaskGift},
 };
 
 /// Where a job does its work.
@@ -192,7 +192,9 @@ impl<'a> Desk<'a> {
         self.writes.push(write);
         if !watchers.is_empty() {
             self.release(move || {
-                watchers.into_iter().for_each(|it| drop(it.slot.send(close.clone())));
+                for it in watchers {
+                    drop(it.slot.send(close.clone()));
+                }
             });
         }
     }
@@ -225,7 +227,9 @@ impl<'a> Desk<'a> {
         let watchers = entry.take_update_watchers(update_id, progress);
         let progress = progress.clone();
         self.release(move || {
-            watchers.into_iter().for_each(|it| drop(it.slot.send(progress.clone())));
+            for it in watchers {
+                drop(it.slot.send(progress.clone()));
+            }
         });
     }
 

@@ -39,7 +39,9 @@ impl Shard {
                 let is_known = self.cache.get(rows.run).is_some();
                 // A run that was let go of in between may have changed since it was read.
                 if !is_known && loaded.evictions != self.cache.evictions() {
-                    jobs.into_iter().for_each(|job| self.dispatch(job));
+                    for job in jobs {
+                        self.dispatch(job);
+                    }
                     return;
                 }
                 if !is_known {
@@ -151,10 +153,9 @@ async fn with_events(shared: &Shared, rows: &RunRows, stored: Stored) -> Result<
 fn lookup(address: &Address) -> Lookup {
     match address {
         Address::Number(number) => Lookup::Number(*number),
-        Address::Current { namespace_id, workflow_id } => Lookup::Current {
-            namespace: namespace_id.clone(),
-            workflow_id: workflow_id.clone(),
-        },
+        Address::Current { namespace_id, workflow_id } => {
+            Lookup::Current { namespace: namespace_id.clone(), workflow_id: workflow_id.clone() }
+        }
         Address::Run { namespace_id, workflow_id, run_id } => Lookup::Run(RunIdentity {
             namespace: namespace_id.clone(),
             workflow_id: workflow_id.clone(),

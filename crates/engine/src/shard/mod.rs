@@ -39,8 +39,8 @@ pub(crate) use cache::Cache;
 pub(crate) use desk::{Desk, Wishes};
 pub(crate) use entry::{Entry, UpdateWatcher, Watcher};
 pub(crate) use job::{Address, Job, PendingKey};
-pub(crate) use mail::{LoadError, Loaded, Mail, Mailbox};
-pub(crate) use shared::{RunNumbers, Shared, earlier};
+pub(crate) use mail::{Mail, Mailbox};
+pub(crate) use shared::{RunNumbers, Shared};
 pub(crate) use tasks::fill_history;
 
 use crate::{
@@ -134,7 +134,10 @@ impl Shard {
         self.submit();
         if let Some(stopped) = self.stopping.take() {
             // The last work is behind all others: when it is released, everything is durable.
-            self.releases.push(Box::new(move || drop(stopped.send(()))));
+            self.releases.push(Box::new(move || {
+                // Whoever wanted it stopped may have gone.
+                let _ = stopped.send(());
+            }));
             self.next_work += 1;
             self.hand_in();
         }
@@ -171,12 +174,11 @@ impl Shard {
             queue.push_back(job);
             return;
         }
-        match self.cache.find(job.address()) {
-            Some(number) => self.perform(job, Some(number)),
-            None => {
-                self.load(job.address().clone());
-                self.pending.insert(key, VecDeque::from([job]));
-            }
+        if let Some(number) = self.cache.find(job.address()) {
+            self.perform(job, Some(number));
+        } else {
+            self.load(job.address().clone());
+            self.pending.insert(key, VecDeque::from([job]));
         }
     }
 

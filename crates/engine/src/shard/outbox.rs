@@ -138,10 +138,18 @@ impl Desk<'_> {
         if run.task_is_ready() {
             self.offer_task(number, &mut wishes);
         }
-        activities.iter().for_each(|id| self.offer_activity(number, *id, false, &mut wishes));
-        children.iter().for_each(|id| start_child(self, number, *id));
-        externals.iter().for_each(|id| send_external(self, number, *id));
-        messages.iter().for_each(|id| send_message(self, number, *id));
+        for id in activities {
+            self.offer_activity(number, id, false, &mut wishes);
+        }
+        for id in children {
+            start_child(self, number, id);
+        }
+        for id in externals {
+            send_external(self, number, id);
+        }
+        for id in messages {
+            send_message(self, number, id);
+        }
     }
 }
 
@@ -303,7 +311,7 @@ impl StartChildJob {
             Plan::Existing { run_id, .. } => return Some(run_id),
             Plan::Refuse(_) => return None,
             Plan::Replace => {
-                let input = start::termination(String::new());
+                let input = start::termination("");
                 desk.apply(found?, Input::Terminate(input)).ok()?;
             }
             Plan::Create => {}

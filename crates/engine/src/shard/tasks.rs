@@ -1,6 +1,6 @@
 //! Tasks on their way from a run to a worker.
 
-use std::{collections::HashMap as WireMap, sync::Arc};
+use std::sync::Arc;
 
 use prost::Message as _;
 use steadfast_core::{
@@ -22,7 +22,7 @@ use crate::{
     gift::Gift,
     matching::QueueName,
     query::Answer,
-    task::{ActivityOffer, MissingHistory, TaskGift, TaskOffer, TaskWhat, Taker},
+    task::{ActivityOffer, MissingHistory, Taker, TaskGift, TaskOffer, TaskWhat},
     token::{HistoryToken, TaskToken},
 };
 
@@ -41,11 +41,8 @@ impl Desk<'_> {
             self.shared().tasks.push(&queue, offer);
             return;
         };
-        let taker = Taker {
-            identity: poller.identity,
-            request_id: poller.request_id,
-            sticky_queue,
-        };
+        let taker =
+            Taker { identity: poller.identity, request_id: poller.request_id, sticky_queue };
         if let Ok(gift) = self.start_task(&offer, taker) {
             self.hand_over(gift, poller.slot);
         }
@@ -130,11 +127,8 @@ impl Desk<'_> {
             self.shared().activities.push(&queue, offer);
             return;
         };
-        let taker = Taker {
-            identity: poller.identity,
-            request_id: poller.request_id,
-            sticky_queue: None,
-        };
+        let taker =
+            Taker { identity: poller.identity, request_id: poller.request_id, sticky_queue: None };
         if let Ok(response) = self.start_activity(&offer, taker) {
             self.deliver_activity(&offer, response, poller.slot);
         }
@@ -227,7 +221,8 @@ impl Desk<'_> {
     /// The workflow task that was in a worker's hands has come back.
     pub(crate) fn cool(&mut self, number: RunNumber) {
         if let Some(entry) = self.shard.cache.get_mut(number)
-            && let Some(hot) = entry.hot.take_if(|_| !entry.run.task().is_some_and(|it| it.is_started()))
+            && let Some(hot) =
+                entry.hot.take_if(|_| !entry.run.task().is_some_and(|it| it.is_started()))
         {
             hot.cool();
         }
@@ -299,10 +294,7 @@ fn task_offer(entry: &Entry) -> Option<TaskOffer> {
         namespace_id: identity.namespace_id.clone(),
         workflow_id: identity.workflow_id.clone(),
         run: entry.number,
-        what: TaskWhat::Task {
-            scheduled_event_id: task.scheduled_event_id,
-            attempt: task.attempt,
-        },
+        what: TaskWhat::Task { scheduled_event_id: task.scheduled_event_id, attempt: task.attempt },
     })
 }
 
@@ -352,17 +344,14 @@ fn task_gift(entry: &mut Entry, sticky: bool) -> TaskGift {
         ..of_run(entry)
     };
     entry.carried.extend(queries);
-    let missing = match events {
-        Some(mut events) => {
-            events.extend(transient);
-            response.history = Some(History { events });
-            None
-        }
-        None => {
-            response.history = Some(History { events: transient });
-            let task_started_event_id = task.started_event_id;
-            Some(MissingHistory { run: entry.number, first, last, task_started_event_id })
-        }
+    let missing = if let Some(mut events) = events {
+        events.extend(transient);
+        response.history = Some(History { events });
+        None
+    } else {
+        response.history = Some(History { events: transient });
+        let task_started_event_id = task.started_event_id;
+        Some(MissingHistory { run: entry.number, first, last, task_started_event_id })
     };
     TaskGift { response: Box::new(response), missing }
 }
@@ -396,7 +385,6 @@ fn of_run(entry: &Entry) -> PollWorkflowTaskQueueResponse {
             kind: enums::TaskQueueKind::Normal.into(),
             normal_name: String::new(),
         }),
-        queries: WireMap::new(),
         ..PollWorkflowTaskQueueResponse::default()
     }
 }

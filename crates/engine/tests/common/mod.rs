@@ -369,14 +369,11 @@ pub(crate) fn complete(result: &str) -> Command {
 }
 
 pub(crate) fn fail(message: &str) -> Command {
-    let wanted = command::FailWorkflowExecutionCommandAttributes { failure: Some(failure(message)) };
+    let wanted =
+        command::FailWorkflowExecutionCommandAttributes { failure: Some(failure(message)) };
     of(enums::CommandType::FailWorkflowExecution, wanted.into())
 }
 
 pub(crate) fn of(kind: enums::CommandType, attributes: Attributes) -> Command {
-    Command {
-        command_type: kind.into(),
-        attributes: Some(attributes),
-        ..Command::default()
-    }
+    Command { command_type: kind.into(), attributes: Some(attributes), ..Command::default() }
 }
