@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   main ── parses, runs one command, turns its error into text and an exit code
-//!   serve ─ opens the data file and keeps it open until somebody asks to stop
+//!   serve ─ runs the engine on a data file until somebody asks to stop
 //!   stop ── how somebody asks
 //! ```
 

@@ -1,14 +1,17 @@
 //! `steadfast serve`: the engine on a data file.
 //!
-//! Today it holds the data file open and says what is there. The doors (gRPC, HTTP) are not built
-//! yet, and it says that too, rather than listening on a port that answers nothing.
+//! It runs what is in the file: timers fire, retries come due. The doors (gRPC, HTTP) are not built
+//! yet, and it says that, rather than listening on a port that answers nothing.
 
 use std::{
-    fs::{File, OpenOptions},
     path::{Path, PathBuf, absolute},
+    sync::Arc,
 };
 
 use anyhow::{Context as _, Result, ensure};
+use steadfast_engine::{Engine, Options};
+use steadfast_store::{Sqlite, Store, sqlite};
+use tokio::runtime::{Builder, Runtime};
 
 use crate::stop;
 
@@ -24,32 +27,45 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<()> {
     // Listened for before anything is printed: whoever reads the last line may ask at once.
     let asked = stop::Asked::listen()?;
-    let data = Data::open(&args.db)?;
-    print!("{}", banner(&data.path));
+    let serving = Serving::open(&args.db)?;
+    print!("{}", banner(&serving.path));
     asked.wait();
+    serving.stop()?;
     println!("stopped");
     Ok(())
 }
 
-/// The data file, open. This is where the engine will be opened: it takes the path, and lives as
-/// long as this value does.
+/// An engine at work on a data file.
 #[derive(Debug)]
-struct Data {
+struct Serving {
     path: PathBuf,
-    _file: File,
+    runtime: Runtime,
+    engine: Engine,
+    store: Arc<dyn Store>,
 }
 
-impl Data {
-    /// Opens the file for writing, or creates it; what is in it stays as it is.
+impl Serving {
+    /// Opens the file, or creates it, and starts the engine on it.
     fn open(path: &Path) -> Result<Self> {
         let path = absolute(path).context("finding the data file")?;
         ensure!(!path.is_dir(), "{} is a folder; --db names a file", path.display());
-        let file = OpenOptions::new()
-            .append(true)
-            .create(true)
-            .open(&path)
-            .with_context(|| format!("cannot write the data file {}", path.display()))?;
-        Ok(Self { path, _file: file })
+        let store = Sqlite::open(&path, &sqlite::Options::default())
+            .with_context(|| format!("cannot open the data file {}", path.display()))?;
+        let store: Arc<dyn Store> = Arc::new(store);
+        let runtime = Builder::new_multi_thread().enable_all().build().context("starting up")?;
+        let engine = runtime
+            .block_on(Engine::open(Arc::clone(&store), Options::default()))
+            .with_context(|| format!("cannot start on the data file {}", path.display()))?;
+        Ok(Self { path, runtime, engine, store })
+    }
+
+    /// Makes everything durable that was begun, and lets go of the file.
+    fn stop(self) -> Result<()> {
+        self.runtime.block_on(async {
+            self.engine.stop().await;
+            self.store.close().await
+        })?;
+        Ok(())
     }
 }
 

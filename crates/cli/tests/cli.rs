@@ -65,7 +65,7 @@ fn a_data_file_that_cannot_be_opened_exits_with_1_and_is_named() {
     let answer = output(&["serve", "--db", &nowhere]);
     assert_eq!(answer.status.code(), Some(1));
     let error = text(&answer.stderr);
-    assert!(error.starts_with("error: cannot write the data file"), "{error}");
+    assert!(error.starts_with("error: cannot open the data file"), "{error}");
     assert!(error.contains(&nowhere), "{error}");
 
     let answer = output(&["serve", "--db", &here.display().to_string()]);
@@ -73,12 +73,21 @@ fn a_data_file_that_cannot_be_opened_exits_with_1_and_is_named() {
     assert!(text(&answer.stderr).contains("is a folder; --db names a file"));
 }
 
+#[test]
+fn a_file_that_is_not_ours_exits_with_1_and_is_left_as_it_was() {
+    let file = folder("not_ours").join("a.db");
+    fs::write(&file, "a letter").expect("writable");
+    let answer = output(&["serve", "--db", &file.display().to_string()]);
+    assert_eq!(answer.status.code(), Some(1));
+    assert!(text(&answer.stderr).contains("was not opened"), "{}", text(&answer.stderr));
+    assert_eq!(fs::read_to_string(&file).expect("readable"), "a letter");
+}
+
 #[cfg(unix)]
 #[test]
 fn serve_says_what_it_has_and_stops_when_asked() {
     for signal in ["INT", "TERM"] {
         let db = folder(&format!("serve_{signal}")).join("a.db");
-        fs::write(&db, "kept").expect("writable");
         let mut child = steadfast(&["serve", "--db", &db.display().to_string()])
             .stdout(Stdio::piped())
             .spawn()
@@ -99,6 +108,7 @@ fn serve_says_what_it_has_and_stops_when_asked() {
         assert!(sent.success());
         assert_eq!(line(), "stopped");
         assert_eq!(child.wait().expect("it ends").code(), Some(0));
-        assert_eq!(fs::read_to_string(&db).expect("readable"), "kept", "nothing was written");
+        let kept = fs::read(&db).expect("readable");
+        assert!(kept.starts_with(b"SQLite format 3"), "a data file is there");
     }
 }
