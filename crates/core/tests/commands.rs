@@ -4,55 +4,56 @@ use steadfast_core::Limits;
 
 use crate::common::{check, check_within};
 
+const BAD: &[&str] = &[
+    r#"schedule("",Charge,stc=1s)"#,
+    "schedule(a)",
+    "schedule(a,Charge)",
+    "schedule(a,Charge,stc=-1s)",
+    "schedule(a,Charge,stc=1s,queue=/_sys/q)",
+    "schedule(a,Charge,stc=1s,coef=0.5)",
+    "schedule(a,Charge,stc=1s,attempts=-1)",
+    "schedule(a,Charge,stc=1s,init=5s,max=1s)",
+    "schedule(a,Charge,stc=1s,non=TemporalTimeout:Never)",
+    "schedule(averylongname,Charge,stc=1s)",
+    "schedule(a,Charge,stc=1s) schedule(a,Charge,stc=1s)",
+    "cancel-activity(#5)",
+    r#"timer("",1s)"#,
+    "timer(t)",
+    "timer(t,0s)",
+    "timer(t,-1s)",
+    "timer(t,1s) timer(t,1s)",
+    "cancel-timer()",
+    "cancel-timer(t)",
+    "marker()",
+    "upsert(nothing)",
+    "memo(nothing)",
+    r#"child("",Kid)"#,
+    "child(c)",
+    "child(c,Kid,run=-1s)",
+    "child(c,Kid,cron=never)",
+    "child(c,Kid,coef=0.5)",
+    "child(c,Kid) cancel-external(c)",
+    r#"signal-external("",go)"#,
+    "signal-external(x)",
+    "signal-external(x,go,run=nonsense)",
+    "cancel-external()",
+    "cancel-external(x,run=nonsense)",
+    "continue(Other,run=-1s)",
+    "continue(Other,cron=never)",
+    "continue(Other,coef=0.5)",
+    "fail()",
+    "message(unknown)",
+    "respond(u1,ok)",
+    "accept(u1)",
+    "reject(u1,no)",
+    "babble(u1)",
+    "nexus",
+];
+
 /// Each line: commands, and the cause and words with which the task fails.
 #[test]
 fn a_bad_command_fails_its_task_with_the_cause_that_sdks_know() {
     let limits = Limits { id_bytes_max: 12, blob_bytes_max: 100_000, ..Limits::default() };
-    let cases = [
-        r#"schedule("",Charge,stc=1s)"#,
-        "schedule(a)",
-        "schedule(a,Charge)",
-        "schedule(a,Charge,stc=-1s)",
-        "schedule(a,Charge,stc=1s,queue=/_sys/q)",
-        "schedule(a,Charge,stc=1s,coef=0.5)",
-        "schedule(a,Charge,stc=1s,attempts=-1)",
-        "schedule(a,Charge,stc=1s,init=5s,max=1s)",
-        "schedule(a,Charge,stc=1s,non=TemporalTimeout:Never)",
-        "schedule(averylongname,Charge,stc=1s)",
-        "schedule(a,Charge,stc=1s) schedule(a,Charge,stc=1s)",
-        "cancel-activity(#5)",
-        r#"timer("",1s)"#,
-        "timer(t)",
-        "timer(t,0s)",
-        "timer(t,-1s)",
-        "timer(t,1s) timer(t,1s)",
-        "cancel-timer()",
-        "cancel-timer(t)",
-        "marker()",
-        "upsert(nothing)",
-        "memo(nothing)",
-        r#"child("",Kid)"#,
-        "child(c)",
-        "child(c,Kid,run=-1s)",
-        "child(c,Kid,cron=never)",
-        "child(c,Kid,coef=0.5)",
-        "child(c,Kid) cancel-external(c)",
-        r#"signal-external("",go)"#,
-        "signal-external(x)",
-        "signal-external(x,go,run=nonsense)",
-        "cancel-external()",
-        "cancel-external(x,run=nonsense)",
-        "continue(Other,run=-1s)",
-        "continue(Other,cron=never)",
-        "continue(Other,coef=0.5)",
-        "fail()",
-        "message(unknown)",
-        "respond(u1,ok)",
-        "accept(u1)",
-        "reject(u1,no)",
-        "babble(u1)",
-        "nexus",
-    ];
     let fate = |commands: &&str| {
         let text = check_within(
             limits.clone(),
@@ -70,7 +71,7 @@ fn a_bad_command_fails_its_task_with_the_cause_that_sdks_know() {
         assert!(written == 1 && next, "one failure and a repetition: {text}");
         format!("{commands:<55} {}", told.map_or("taken", |(_, why)| why))
     };
-    insta::assert_snapshot!(cases.iter().map(fate).collect::<Vec<_>>().join("\n"), @r#"
+    insta::assert_snapshot!(BAD.iter().map(fate).collect::<Vec<_>>().join("\n"), @r#"
     schedule("",Charge,stc=1s)                              BadScheduleActivityAttributes: ActivityId is not set on command.
     schedule(a)                                             BadScheduleActivityAttributes: ActivityType is not set on command.
     schedule(a,Charge)                                      BadScheduleActivityAttributes: a valid StartToCloseTimeout or ScheduleToCloseTimeout must be set on the activity. ActivityId=a ActivityType=Charge

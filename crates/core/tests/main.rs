@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod activities;
+mod activity_answers;
 mod buffering;
 mod cancel;
 mod children;
@@ -9,7 +10,9 @@ mod commands;
 mod common;
 mod continuing;
 mod cron;
+mod every_pair;
 mod external;
+mod fuzz;
 mod limits;
 mod operator;
 mod properties;

@@ -24,7 +24,7 @@ use crate::{
     refused::Refused,
     run::Run,
     size,
-    state::Activity,
+    state::{Activity, ActivityRow},
     transition::{Attempt, AttemptOutcome, Effect},
     tx::{Note, Tx},
 };
@@ -64,6 +64,10 @@ pub(crate) fn give_back(tx: &mut Tx<'_>, token: &ActivityToken) -> Result<(), Re
     activity.row.started_at = 0;
     activity.row.nonce = 0;
     activity.row.request_id.clear();
+    if activity.row.reset {
+        activity.row.attempt = 1;
+    }
+    start_over(&mut activity.row);
     activity.row.deliveries = activity.row.deliveries.saturating_sub(1);
     tx.effect(Effect::ActivityReady { scheduled_event_id: id, eager: false });
     Ok(())
@@ -149,6 +153,16 @@ pub(crate) fn record_heartbeat(tx: &mut Tx<'_>, id: i64, details: Option<common:
         activity.row.heartbeat_details = details;
         activity.row.last_heartbeat_at = tx.now.0;
     }
+}
+
+/// Does what an operator asked for while a worker had it, now that none has it any more.
+pub(crate) fn start_over(row: &mut ActivityRow) {
+    if row.reset_heartbeat {
+        row.heartbeat_details = None;
+        row.last_heartbeat_at = 0;
+    }
+    row.reset = false;
+    row.reset_heartbeat = false;
 }
 
 /// Writes the started event and the end.

@@ -184,12 +184,7 @@ fn prepare_next(tx: &mut Tx<'_>, id: i64, failure: Failure, at: Timestamp) {
     let Some(activity) = tx.run.activities.get_mut(&id) else { return };
     let row = &mut activity.row;
     row.attempt = if row.reset { 1 } else { row.attempt.saturating_add(1) };
-    if row.reset_heartbeat {
-        row.heartbeat_details = None;
-        row.last_heartbeat_at = 0;
-    }
-    row.reset = false;
-    row.reset_heartbeat = false;
+    activity::start_over(row);
     row.last_failure = Some(shortened(failure, bytes_max));
     row.last_ended_at = now.0;
     row.last_started_at = row.started_at;

@@ -45,7 +45,7 @@ pub(crate) fn start(call: &Call, now: Timestamp) -> Start {
         task_queue: Some(queue("q")),
         input: payload(call.get("input")),
         workflow_execution_timeout: call.span("exec"),
-        workflow_run_timeout: call.span("run").or(call.span("exec")),
+        workflow_run_timeout: call.span("run").or_else(|| call.span("exec")),
         workflow_task_timeout: call.span("task"),
         workflow_execution_expiration_time: expires,
         original_execution_run_id: identity.run_id.clone(),

@@ -71,9 +71,8 @@ impl Call {
 
     /// The number that has this name; 0 if there is none.
     pub(crate) fn number<N: std::str::FromStr + Default>(&self, key: &str) -> N {
-        self.get(key).map_or_else(N::default, |text| match text.parse() {
-            Ok(number) => number,
-            Err(_) => panic!("{key}={text} is not a number"),
+        self.get(key).map_or_else(N::default, |text| {
+            text.parse().unwrap_or_else(|_| panic!("{key}={text} is not a number"))
         })
     }
 

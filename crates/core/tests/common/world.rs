@@ -163,7 +163,7 @@ impl World {
         let story = self.story_mut();
         let before = format!("{:?}", story.run);
         let context = Context { now, entropy, limits: &limits };
-        let answer = match story.run.apply(input, context) {
+        match story.run.apply(input, context) {
             Err(why) => {
                 assert_eq!(before, format!("{:?}", story.run), "refused, so nothing changed");
                 assert_eq!(story.rows.write(&mut story.run), 0, "refused, so nothing is written");
@@ -185,8 +185,7 @@ impl World {
                 }
                 refused.map_or(Answer::Taken, Answer::But)
             }
-        };
-        answer
+        }
     }
 
     fn reset(&mut self, call: &Call) -> Answer {
