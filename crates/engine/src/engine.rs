@@ -2,14 +2,14 @@
 
 use std::{
     sync::{
-        Arc, Mutex, OnceLock, PoisonError, Weak,
+        Arc, OnceLock, Weak,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
 
 use steadfast_store::{ShardNumber, Store};
-use tokio::{sync::oneshot, task::JoinHandle};
+use tokio::sync::oneshot;
 
 use crate::{
     clock::{Clock, SystemClock},
@@ -19,6 +19,7 @@ use crate::{
     matching::Matching,
     namespaces::{Namespace, Namespaces},
     query::Queries,
+    running::Running,
     service::{Engine, default_namespace},
     shard::{Mail, Mailbox, RunNumbers, Shard, Shared, earlier},
 };
@@ -53,14 +54,6 @@ pub enum OpenError {
         /// Why.
         error: steadfast_store::codec::Error,
     },
-}
-
-/// The parts of a running engine.
-#[derive(Debug)]
-pub(crate) struct Running {
-    pub(crate) shared: Arc<Shared>,
-    tasks: Mutex<Vec<JoinHandle<()>>>,
-    stopped: AtomicBool,
 }
 
 impl Default for Options {
@@ -123,14 +116,14 @@ impl Engine {
             tasks.push(tokio::spawn(shard.run(inbox)));
         }
         tasks.push(tokio::spawn(sweep(Arc::downgrade(&shared))));
-        let running = Running { shared, tasks: Mutex::new(tasks), stopped: AtomicBool::new(false) };
+        let running = Running::new(shared, tasks);
         Ok(Self { running: Arc::new(running) })
     }
 
     /// Stops: everything that was begun becomes durable, then nothing more is taken. Whoever
     /// still waits hears that the engine stops.
     pub async fn stop(&self) {
-        if self.running.stopped.swap(true, Ordering::AcqRel) {
+        if !self.running.begin_stop() {
             return;
         }
         let mailboxes = self.shared().mailboxes.get().map_or(&[][..], Vec::as_slice);
@@ -144,14 +137,12 @@ impl Engine {
             // A shard that is gone has nothing more to make durable.
             let _ = wait.await;
         }
-        let tasks =
-            std::mem::take(&mut *self.running.tasks.lock().unwrap_or_else(PoisonError::into_inner));
-        tasks.iter().for_each(JoinHandle::abort);
+        self.running.abort();
     }
 
     /// Ends at once, like a crash: what is not durable is lost, and was never shown.
     pub fn abandon(&self) {
-        self.running.stopped.store(true, Ordering::Release);
+        self.running.begin_stop();
         self.running.abort();
     }
 
@@ -163,19 +154,6 @@ impl Engine {
     /// Numbers about commits.
     pub fn commit_stats(&self) -> &CommitStats {
         &self.running.shared.stats
-    }
-}
-
-impl Running {
-    fn abort(&self) {
-        let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
-        tasks.iter().for_each(JoinHandle::abort);
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.abort();
     }
 }
 

@@ -151,7 +151,12 @@ impl From<Refused> for Error {
                 Self::exhausted(message, ResourceExhaustedCause::ConcurrentLimit)
             }
             Refused::TaskFailing => Self::not_ready(message),
-            _ => Self::invalid(message),
+            Refused::UnhandledCommand
+            | Refused::BadCommand(_)
+            | Refused::CancelNotRequested
+            | Refused::SignalLimit
+            | Refused::Invalid { .. }
+            | _ => Self::invalid(message),
         }
     }
 }

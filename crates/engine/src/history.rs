@@ -1,17 +1,16 @@
 //! Reading histories from the store.
 
 use steadfast_proto::history::HistoryEvent;
-use steadfast_store::{Order, RunNumber};
+use steadfast_store::{Order, RunNumber, Store};
 
 use crate::{
     error::{Code, Error},
     rows,
-    shard::Shared,
 };
 
 /// Events `first..=last` of a run, at most `events_max` of them.
 pub(crate) async fn page(
-    shared: &Shared,
+    store: &dyn Store,
     run: RunNumber,
     first: i64,
     last: i64,
@@ -20,7 +19,7 @@ pub(crate) async fn page(
     if first > last {
         return Ok(Vec::new());
     }
-    let batches = shared.store.history(run, first, last, events_max, Order::Forward).await?;
+    let batches = store.history(run, first, last, events_max, Order::Forward).await?;
     let mut events = rows::decode_events(&batches).map_err(|error| unreadable(&error))?;
     events.retain(|event| event.event_id >= first && event.event_id <= last);
     events.truncate(events_max);
@@ -29,12 +28,12 @@ pub(crate) async fn page(
 
 /// As [`page`], newest first.
 pub(crate) async fn page_back(
-    shared: &Shared,
+    store: &dyn Store,
     run: RunNumber,
     last: i64,
     events_max: usize,
 ) -> Result<Vec<HistoryEvent>, Error> {
-    let batches = shared.store.history(run, 1, last, events_max, Order::Backward).await?;
+    let batches = store.history(run, 1, last, events_max, Order::Backward).await?;
     let mut events = rows::decode_events(&batches).map_err(|error| unreadable(&error))?;
     events.retain(|event| event.event_id <= last);
     events.sort_by_key(|event| std::cmp::Reverse(event.event_id));
@@ -44,32 +43,19 @@ pub(crate) async fn page_back(
 
 /// All events of a run up to `last`.
 pub(crate) async fn all(
-    shared: &Shared,
+    store: &dyn Store,
     run: RunNumber,
     last: i64,
 ) -> Result<Vec<HistoryEvent>, Error> {
     let mut events = Vec::new();
     let mut first = 1;
     while first <= last {
-        let more = page(shared, run, first, last, READ_AT_ONCE).await?;
+        let more = page(store, run, first, last, READ_AT_ONCE).await?;
         let Some(end) = more.last() else { break };
         first = end.event_id + 1;
         events.extend(more);
     }
     Ok(events)
-}
-
-/// One event, tried until the store answers.
-pub(crate) async fn one(shared: &Shared, run: RunNumber, id: i64) -> Option<HistoryEvent> {
-    loop {
-        match page(shared, run, id, id, 1).await {
-            Ok(events) => return events.into_iter().next(),
-            Err(error) if error.code == Code::Unavailable => {
-                shared.clock.sleep(shared.limits.commit_retry.1).await;
-            }
-            Err(_) => return None,
-        }
-    }
 }
 
 fn unreadable(error: &rows::Unreadable) -> Error {

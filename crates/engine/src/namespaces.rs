@@ -86,10 +86,6 @@ impl Namespaces {
         all.insert(namespace.name.clone(), Arc::new(namespace));
     }
 
-    pub(crate) fn remove(&self, name: &str) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).remove(name);
-    }
-
     /// The namespace that a request names.
     pub(crate) fn named(&self, name: &str) -> Result<Arc<Namespace>, Error> {
         if name.is_empty() {

@@ -240,6 +240,7 @@ fn shorter(one: Duration, other: Duration) -> Duration {
     }
 }
 
+#[expect(deprecated, reason = "all policies are named")]
 fn plan_closed(run: &Run, reuse: Reuse) -> Plan {
     let failed = matches!(
         run.status(),
@@ -259,7 +260,10 @@ fn plan_closed(run: &Run, reuse: Reuse) -> Plan {
         Reuse::AllowDuplicateFailedOnly if !failed => {
             refuse(" successfully", "allow duplicate workflow Id if last run failed")
         }
-        _ => Plan::Create,
+        Reuse::Unspecified
+        | Reuse::AllowDuplicate
+        | Reuse::AllowDuplicateFailedOnly
+        | Reuse::TerminateIfRunning => Plan::Create,
     }
 }
 

@@ -32,6 +32,7 @@ pub(crate) struct TaskToken {
 
 /// Where the next page of a history begins.
 #[derive(Clone, PartialEq, Message)]
+#[expect(clippy::struct_field_names, reason = "they are ids, and named like everywhere else")]
 pub(crate) struct HistoryToken {
     #[prost(string, tag = "1")]
     pub(crate) workflow_id: String,

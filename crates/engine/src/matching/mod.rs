@@ -42,14 +42,18 @@ impl<T, R> Default for Matching<T, R> {
 }
 
 impl<T, R> Matching<T, R> {
-    /// A worker that waits on the queue, if there is one; it is out of the queue then.
-    pub(crate) fn take_poller(&self, name: &QueueName) -> Option<Poller<R>> {
-        self.lock().get_mut(name)?.take_poller()
-    }
-
-    /// Puts a task at the end of the queue.
-    pub(crate) fn push(&self, name: &QueueName, task: T) {
-        self.lock().entry(name.clone()).or_default().push(task);
+    /// Offers a task: to a worker that waits, which is out of the queue then, or else to whoever
+    /// polls next. Both is one step: a worker that comes in between would wait for ever.
+    pub(crate) fn offer(&self, name: &QueueName, task: T) -> Option<(Poller<R>, T)> {
+        let mut queues = self.lock();
+        let queue = queues.entry(name.clone()).or_default();
+        match queue.take_poller() {
+            Some(poller) => Some((poller, task)),
+            None => {
+                queue.push(task);
+                None
+            }
+        }
     }
 
     /// Takes a task, or waits for one as `poller`.

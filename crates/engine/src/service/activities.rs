@@ -1,7 +1,5 @@
 //! Activities: workers poll for them, report on them and answer them.
 
-use std::sync::Arc;
-
 use steadfast_core::{
     ActivityToken, CancelActivity, CompleteActivity, FailActivity, Heartbeat, Input, Run,
 };
@@ -27,7 +25,7 @@ use crate::{
     error::Error,
     gift::Gift,
     matching::{Polled, QueueName},
-    shard::{Address, Desk, Job, Shared},
+    shard::{Address, Desk, Job},
     task::{ActivityOffer, Taker},
 };
 
@@ -238,9 +236,8 @@ impl Engine {
                 let address = Address::Number(offer.run);
                 let (namespace_id, workflow_id) =
                     (offer.namespace_id.clone(), offer.workflow_id.clone());
-                let (queue, taker) = (name.clone(), taker.clone());
-                let job =
-                    TakeJob { address, offer, taker, queue, shared: Arc::clone(shared), slot };
+                let taker = taker.clone();
+                let job = TakeJob { address, offer, taker, slot };
                 self.send(&namespace_id, &workflow_id, job);
                 Some(gift.await.unwrap_or_else(|_| Gift::empty()))
             }
@@ -253,8 +250,6 @@ struct TakeJob {
     address: Address,
     offer: ActivityOffer,
     taker: Taker,
-    queue: QueueName,
-    shared: Arc<Shared>,
     slot: oneshot::Sender<Gift<Box<PollActivityTaskQueueResponse>>>,
 }
 
@@ -263,9 +258,13 @@ impl Job for TakeJob {
         &self.address
     }
 
+    fn must_be_done(&self) -> bool {
+        true
+    }
+
     fn run(self: Box<Self>, desk: &mut Desk<'_>, _: Option<RunNumber>) {
         if self.slot.is_closed() {
-            self.shared.activities.push(&self.queue, self.offer);
+            desk.offer_activity_again(&self.offer);
             return;
         }
         match desk.start_activity(&self.offer, self.taker) {
@@ -276,7 +275,6 @@ impl Job for TakeJob {
 
     fn fail(self: Box<Self>, error: Error) {
         tracing::warn!(%error, offer = ?self.offer, "an activity could not be taken");
-        self.shared.activities.push(&self.queue, self.offer);
     }
 }
 

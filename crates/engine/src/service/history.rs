@@ -69,7 +69,7 @@ impl Engine {
         let seen = self.see(address, None).await?;
         let last = token.map_or(seen.last_event_id, |token| token.next_event_id);
         let page_max = page_size(request.maximum_page_size, self.shared().limits.history_page_max);
-        let events = history::page_back(self.shared(), seen.number, last, page_max).await?;
+        let events = history::page_back(&**self.store(), seen.number, last, page_max).await?;
         let next = events.last().map_or(0, |event| event.event_id - 1);
         let next_page_token = if next > 0 { seen.token(next, 0) } else { Vec::new() };
         Ok(GetWorkflowExecutionHistoryReverseResponse {
@@ -87,7 +87,7 @@ impl Engine {
         task: i64,
     ) -> Result<GetWorkflowExecutionHistoryResponse, Error> {
         let last = seen.last_event_id;
-        let mut events = history::page(self.shared(), seen.number, first, last, page_max).await?;
+        let mut events = history::page(&**self.store(), seen.number, first, last, page_max).await?;
         let next = events.last().map_or(first, |event| event.event_id + 1);
         let is_whole = next > last;
         if is_whole && task > last {
@@ -117,7 +117,7 @@ impl Engine {
             events.push(HistoryEvent::clone(close));
         } else {
             let last = seen.last_event_id;
-            events = history::page(self.shared(), seen.number, last, last, 1).await?;
+            events = history::page(&**self.store(), seen.number, last, last, 1).await?;
         }
         Ok(GetWorkflowExecutionHistoryResponse {
             history: Some(History { events }),

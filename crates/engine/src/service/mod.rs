@@ -12,11 +12,13 @@ mod listing;
 mod namespaces;
 mod operator;
 mod query;
+mod queues;
 mod start;
 mod tasks;
 mod update;
 mod workflow;
 
+pub use namespaces::SearchAttributeTypes;
 pub(crate) use namespaces::default_namespace;
 
 use std::{sync::Arc, time::Duration};
@@ -27,9 +29,9 @@ use steadfast_store::Store;
 use tokio::sync::oneshot;
 
 use crate::{
-    engine::Running,
     error::Error,
     namespaces::Namespace,
+    running::Running,
     shard::{Address, Job, Shared},
 };
 

@@ -1,6 +1,6 @@
 //! Namespaces: registered, described, changed, listed.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use steadfast_core::span;
 use steadfast_proto::{
@@ -18,7 +18,10 @@ use super::{Engine, check_length};
 use crate::{
     error::{Code, Detail, Error},
     namespaces::{Namespace, NamespaceData},
-    visibility::Schema,
+    visibility::{
+        Schema,
+        schema::{built_in, wire_type},
+    },
 };
 
 impl Engine {
@@ -55,6 +58,7 @@ impl Engine {
     }
 
     /// Shows a namespace, by name or by id.
+    #[expect(clippy::unused_async, reason = "like all calls")]
     pub async fn describe_namespace(
         &self,
         request: DescribeNamespaceRequest,
@@ -68,6 +72,7 @@ impl Engine {
     }
 
     /// Shows all namespaces.
+    #[expect(clippy::unused_async, reason = "like all calls")]
     pub async fn list_namespaces(
         &self,
         _request: ListNamespacesRequest,
@@ -128,11 +133,32 @@ impl Engine {
         self.keep(Namespace::new(old.id.clone(), old.name.clone(), data, limits)).await
     }
 
+    /// The search attributes of a namespace: those that were added to it, then those that every
+    /// namespace has.
+    pub fn search_attributes(&self, namespace: &str) -> Result<SearchAttributeTypes, Error> {
+        let namespace = self.namespace(namespace)?;
+        let kind = |number: &i32| IndexedValueType::try_from(*number).unwrap_or_default();
+        let custom = namespace.data.search_attributes.iter();
+        Ok(SearchAttributeTypes {
+            custom: custom.map(|(name, number)| (name.clone(), kind(number))).collect(),
+            system: built_in().map(|(name, kind)| (name.to_owned(), wire_type(kind))).collect(),
+        })
+    }
+
     async fn keep(&self, namespace: Namespace) -> Result<(), Error> {
         self.store().put_namespace(namespace.row()).await?;
         self.shared().namespaces.insert(namespace);
         Ok(())
     }
+}
+
+/// The search attributes of a namespace, by name.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct SearchAttributeTypes {
+    /// Those that were added to it.
+    pub custom: BTreeMap<String, IndexedValueType>,
+    /// Those that every namespace has.
+    pub system: BTreeMap<String, IndexedValueType>,
 }
 
 /// The namespace that everybody uses who does not ask for another one.

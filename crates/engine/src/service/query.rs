@@ -69,6 +69,7 @@ impl Engine {
     }
 
     /// Takes a worker's answer to a query that was a task of its own.
+    #[expect(clippy::unused_async, reason = "like all calls")]
     pub async fn respond_query_task_completed(
         &self,
         request: RespondQueryTaskCompletedRequest,
@@ -83,7 +84,7 @@ impl Engine {
             },
             QueryResultType::Unspecified | QueryResultType::Answered => {
                 Answer::Answered(request.query_result)
-            },
+            }
         };
         waiting.slot.send(answer).map_err(|_| gone())?;
         Ok(RespondQueryTaskCompletedResponse {})

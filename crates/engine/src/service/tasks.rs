@@ -1,10 +1,13 @@
 //! Workflow tasks: workers poll for them and answer them.
 
-use std::{collections::HashMap as WireMap, sync::Arc};
+use std::collections::BTreeMap;
 
-use steadfast_core::{CompleteWorkflowTask, FailWorkflowTask, Input, Refused};
+use steadfast_core::{BadCommand, Cause, CompleteWorkflowTask, FailWorkflowTask, Input, Refused};
 use steadfast_proto::{
-    enums::{QueryResultType, TaskQueueKind},
+    command::{Command, command::Attributes},
+    common::SearchAttributes,
+    enums::{QueryResultType, TaskQueueKind, WorkflowTaskFailedCause},
+    failure::{Failure, ServerFailureInfo, failure::FailureInfo},
     query::WorkflowQueryResult,
     workflowservice::{
         PollWorkflowTaskQueueRequest, PollWorkflowTaskQueueResponse,
@@ -22,9 +25,10 @@ use crate::{
     history,
     matching::{Polled, QueueName},
     query::{Answer, Waiting},
-    shard::{Address, Desk, Job, Shared, Wishes, fill_history},
+    shard::{Address, Desk, Job, Wishes, fill_history},
     task::{Taker, TaskGift, TaskOffer},
     token::TaskToken,
+    visibility::{self, Schema},
 };
 
 impl Engine {
@@ -63,7 +67,6 @@ impl Engine {
         request: RespondWorkflowTaskCompletedRequest,
     ) -> Result<RespondWorkflowTaskCompletedResponse, Error> {
         let token = self.task_token(&request.task_token, &request.namespace)?;
-        self.check_attributes(&token, &request)?;
         let (slot, reply) = oneshot::channel();
         let address = Address::of(&token.namespace_id, &token.workflow_id, &token.run_id);
         self.post(CompleteJob { address, token, request, slot });
@@ -129,10 +132,8 @@ impl Engine {
                 let address = Address::Number(offer.run);
                 let (namespace_id, workflow_id) =
                     (offer.namespace_id.clone(), offer.workflow_id.clone());
-                let queue = name.clone();
                 let taker = taker.clone();
-                let job =
-                    TakeJob { address, offer, taker, queue, shared: Arc::clone(shared), slot };
+                let job = TakeJob { address, offer, taker, slot };
                 self.send(&namespace_id, &workflow_id, job);
                 Some(gift.await.unwrap_or_else(|_| Gift::empty()))
             }
@@ -148,24 +149,15 @@ impl Engine {
         let mut events = Vec::new();
         if let Some(missing) = &missing {
             let page_max = self.shared().limits.history_page_max;
-            let shared = self.shared();
             events =
-                history::page(shared, missing.run, missing.first, missing.last, page_max).await?;
+                history::page(&**self.store(), missing.run, missing.first, missing.last, page_max)
+                    .await?;
         }
         let Some(mut inside) = gift.take() else { return Ok(None) };
         if let Some(missing) = missing {
             fill_history(&mut inside, &missing, events);
         }
         Ok(Some(*inside.response))
-    }
-
-    /// Search attributes are checked against the namespace before the run sees them.
-    fn check_attributes(
-        &self,
-        _token: &TaskToken,
-        _request: &RespondWorkflowTaskCompletedRequest,
-    ) -> Result<(), Error> {
-        Ok(())
     }
 }
 
@@ -174,8 +166,6 @@ struct TakeJob {
     address: Address,
     offer: TaskOffer,
     taker: Taker,
-    queue: QueueName,
-    shared: Arc<Shared>,
     slot: oneshot::Sender<Gift<TaskGift>>,
 }
 
@@ -184,9 +174,13 @@ impl Job for TakeJob {
         &self.address
     }
 
+    fn must_be_done(&self) -> bool {
+        true
+    }
+
     fn run(self: Box<Self>, desk: &mut Desk<'_>, _: Option<RunNumber>) {
         if self.slot.is_closed() {
-            self.shared.tasks.push(&self.queue, self.offer);
+            desk.offer_again(&self.offer);
             return;
         }
         match desk.start_task(&self.offer, self.taker) {
@@ -197,7 +191,6 @@ impl Job for TakeJob {
 
     fn fail(self: Box<Self>, error: Error) {
         tracing::warn!(%error, offer = ?self.offer, "a workflow task could not be taken");
-        self.shared.tasks.push(&self.queue, self.offer);
     }
 }
 
@@ -222,10 +215,15 @@ impl Job for CompleteJob {
             desk.release(move || drop(slot.send(Err(Refused::TaskNotFound.into()))));
             return;
         };
-        let answers = std::mem::take(&mut request.query_results);
+        let answers = std::mem::take(&mut request.query_results).into_iter().collect();
         let mut wishes = wishes(desk, &request);
-        let input = Input::CompleteWorkflowTask(Box::new(completion(&token, request)));
-        let outcome = desk.apply_with(number, input, &mut wishes);
+        let outcome = match check_attributes(desk, &token, &request) {
+            Ok(()) => {
+                let input = Input::CompleteWorkflowTask(Box::new(completion(&token, request)));
+                desk.apply_with(number, input, &mut wishes)
+            }
+            Err(bad) => fail_task(desk, number, &token, request.identity, bad),
+        };
         if outcome.is_ok() {
             answer_queries(desk, number, answers);
         }
@@ -273,6 +271,67 @@ impl Job for FailJob {
     }
 }
 
+/// Search attributes are checked before the run sees them: only the namespace knows their types.
+fn check_attributes(
+    desk: &Desk<'_>,
+    token: &TaskToken,
+    request: &RespondWorkflowTaskCompletedRequest,
+) -> Result<(), BadCommand> {
+    let mut given = request.commands.iter().filter_map(search_attributes).peekable();
+    if given.peek().is_none() {
+        return Ok(());
+    }
+    let cause = Cause(WorkflowTaskFailedCause::BadSearchAttributes);
+    let bad = |error: Error| BadCommand { cause, detail: error.message, fatal: false };
+    let namespace = desk.shared().namespaces.with_id(&token.namespace_id).map_err(bad)?;
+    let schema = Schema::new(namespace.search_attributes());
+    for attributes in given {
+        visibility::search_values(attributes, &schema).map_err(bad)?;
+    }
+    Ok(())
+}
+
+/// The search attributes that a command sets.
+fn search_attributes(command: &Command) -> Option<&SearchAttributes> {
+    let attributes = command.attributes.as_ref()?;
+    if let Attributes::UpsertWorkflowSearchAttributesCommandAttributes(it) = attributes {
+        it.search_attributes.as_ref()
+    } else if let Attributes::StartChildWorkflowExecutionCommandAttributes(it) = attributes {
+        it.search_attributes.as_ref()
+    } else if let Attributes::ContinueAsNewWorkflowExecutionCommandAttributes(it) = attributes {
+        it.search_attributes.as_ref()
+    } else {
+        None
+    }
+}
+
+/// The workflow wants what it cannot have: its task fails, and its worker hears why.
+fn fail_task(
+    desk: &mut Desk<'_>,
+    number: RunNumber,
+    token: &TaskToken,
+    identity: String,
+    bad: BadCommand,
+) -> Result<(), Refused> {
+    let cause = bad.cause.0;
+    let refused = Refused::BadCommand(bad);
+    let failure = Failure {
+        message: refused.to_string(),
+        source: "Server".to_owned(),
+        failure_info: Some(FailureInfo::ServerFailureInfo(ServerFailureInfo::default())),
+        ..Failure::default()
+    };
+    let input = FailWorkflowTask {
+        token: token.workflow_task(),
+        cause,
+        failure: Some(failure),
+        identity,
+        ..FailWorkflowTask::default()
+    };
+    desk.apply(number, Input::FailWorkflowTask(input))?;
+    Err(refused)
+}
+
 fn wishes(desk: &Desk<'_>, request: &RespondWorkflowTaskCompletedRequest) -> Wishes {
     let sticky = request.sticky_attributes.as_ref();
     let queue = sticky.and_then(|it| it.worker_task_queue.as_ref()).map(|it| it.name.clone());
@@ -314,7 +373,7 @@ fn completion(
 fn answer_queries(
     desk: &mut Desk<'_>,
     number: RunNumber,
-    mut answers: WireMap<String, WorkflowQueryResult>,
+    mut answers: BTreeMap<String, WorkflowQueryResult>,
 ) {
     let Some(entry) = desk.entry(number) else { return };
     let carried = std::mem::take(&mut entry.carried);

@@ -103,7 +103,7 @@ impl Engine {
         number: RunNumber,
         event_id: i64,
     ) -> Result<Option<Outcome>, Error> {
-        let events = history::page(self.shared(), number, event_id, event_id, 1).await?;
+        let events = history::page(&**self.store(), number, event_id, event_id, 1).await?;
         Ok(events.into_iter().next().and_then(|event| match event.attributes {
             Some(Attributes::WorkflowExecutionUpdateCompletedEventAttributes(done)) => done.outcome,
             _ => None,
@@ -127,8 +127,11 @@ struct WatchJob {
     chain: String,
     wanted: Option<update::Request>,
     stage: Stage,
-    slot: oneshot::Sender<Result<(SeenUpdate, Option<oneshot::Receiver<UpdateProgress>>), Error>>,
+    slot: oneshot::Sender<Result<Watched, Error>>,
 }
+
+/// How far an update is, and where to hear more.
+type Watched = (SeenUpdate, Option<oneshot::Receiver<UpdateProgress>>);
 
 impl Job for WatchJob {
     fn address(&self) -> &Address {
@@ -147,11 +150,7 @@ impl Job for WatchJob {
 }
 
 impl WatchJob {
-    fn watch(
-        &mut self,
-        desk: &mut Desk<'_>,
-        found: Option<RunNumber>,
-    ) -> Result<(SeenUpdate, Option<oneshot::Receiver<UpdateProgress>>), Error> {
+    fn watch(&mut self, desk: &mut Desk<'_>, found: Option<RunNumber>) -> Result<Watched, Error> {
         let number = found.ok_or_else(|| not_found(&self.address))?;
         let run = desk.run(number).ok_or_else(|| not_found(&self.address))?;
         if !self.chain.is_empty() && run.first_run_id() != self.chain {

@@ -140,9 +140,10 @@ impl Engine {
         let namespace = self.namespace(&request.namespace)?;
         let base = address(&namespace, request.workflow_execution.as_ref())?;
         let seen = self.look(base, seen).await?;
-        let events = history::all(self.shared(), seen.number, seen.last_event_id).await?;
+        let events = history::all(&**self.store(), seen.number, seen.last_event_id).await?;
         let request_id =
             if request.request_id.is_empty() { self.shared().ids.id() } else { request.request_id };
+        #[expect(deprecated, reason = "older clients still say it this way")]
         let reset = Reset {
             base_run_id: seen.identity.run_id.clone(),
             identity: seen.identity.clone(),

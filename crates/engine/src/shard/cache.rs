@@ -110,9 +110,4 @@ impl Cache {
     pub(crate) fn evictions(&self) -> u64 {
         self.evictions
     }
-
-    /// How many runs are in memory.
-    pub(crate) fn len(&self) -> usize {
-        self.entries.len()
-    }
 }

@@ -40,7 +40,7 @@ pub(crate) use desk::{Desk, Wishes};
 pub(crate) use entry::{Entry, UpdateWatcher, Watcher};
 pub(crate) use job::{Address, Job, PendingKey};
 pub(crate) use mail::{Mail, Mailbox};
-pub(crate) use shared::{RunNumbers, Shared};
+pub(crate) use shared::{RunNumbers, Shared, earlier};
 pub(crate) use tasks::fill_history;
 
 use crate::{
@@ -260,7 +260,8 @@ impl Shard {
         self.recovering = false;
         self.recovered = runs.last().copied();
         for number in runs {
-            if self.cache.get(number).is_none() {
+            // Those that this engine created were handed out when they were.
+            if number < self.shared.numbers.first() {
                 self.dispatch(Box::new(outbox::RecoverJob::new(number)));
             }
         }

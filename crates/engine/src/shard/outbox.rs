@@ -28,7 +28,8 @@ use super::{
     job::{Address, Job},
 };
 use crate::{
-    error::Error,
+    error::{Code, Error},
+    history,
     start::{self, Plan, StartPolicy},
 };
 
@@ -467,8 +468,21 @@ fn read_close_and_post(desk: &mut Desk<'_>, mut job: NoticeJob, last_event_id: i
     let number = job.sender.number;
     desk.release(move || {
         tokio::spawn(async move {
-            job.close = crate::history::one(&shared, number, last_event_id).await.map(Arc::new);
+            job.close = read_one(&shared, number, last_event_id).await.map(Arc::new);
             deliver(&shared, Box::new(job));
         });
     });
+}
+
+/// One event, tried until the store answers.
+async fn read_one(shared: &Shared, run: RunNumber, id: i64) -> Option<HistoryEvent> {
+    loop {
+        match history::page(&*shared.store, run, id, id, 1).await {
+            Ok(events) => return events.into_iter().next(),
+            Err(error) if error.code == Code::Unavailable => {
+                shared.clock.sleep(shared.limits.commit_retry.1).await;
+            }
+            Err(_) => return None,
+        }
+    }
 }

@@ -1,7 +1,10 @@
 //! What all parts of one engine share.
 
 use std::{
-    sync::{Arc, OnceLock, atomic::AtomicBool},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, AtomicI64, Ordering},
+    },
     time::Duration,
 };
 
@@ -78,14 +81,22 @@ pub(crate) fn earlier(at: Timestamp, span: Duration) -> Timestamp {
 
 /// Numbers for new runs.
 #[derive(Debug)]
-pub(crate) struct RunNumbers(std::sync::atomic::AtomicI64);
+pub(crate) struct RunNumbers {
+    first: RunNumber,
+    next: AtomicI64,
+}
 
 impl RunNumbers {
     pub(crate) fn from(first: RunNumber) -> Self {
-        Self(std::sync::atomic::AtomicI64::new(first.0))
+        Self { first, next: AtomicI64::new(first.0) }
+    }
+
+    /// The first number that this engine gave out.
+    pub(crate) fn first(&self) -> RunNumber {
+        self.first
     }
 
     pub(crate) fn next(&self) -> RunNumber {
-        RunNumber(self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
+        RunNumber(self.next.fetch_add(1, Ordering::Relaxed))
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use prost::Message as _;
 use steadfast_core::{
-    FailWorkflowTask, Input, Refused, StartActivity, StartWorkflowTask, Timestamp,
+    FailWorkflowTask, Input, Refused, StartActivity, StartWorkflowTask, Timestamp, WorkflowTask,
     WorkflowTaskToken,
     span::{instant_to_wire, to_wire},
 };
@@ -37,15 +37,26 @@ impl Desk<'_> {
             return;
         }
         let (queue, sticky_queue) = self.task_queue(number);
-        let Some(poller) = self.shared().tasks.take_poller(&queue) else {
-            self.shared().tasks.push(&queue, offer);
-            return;
-        };
+        let Some((poller, offer)) = self.shared().tasks.offer(&queue, offer) else { return };
         let taker =
             Taker { identity: poller.identity, request_id: poller.request_id, sticky_queue };
         if let Ok(gift) = self.start_task(&offer, taker) {
             self.hand_over(gift, poller.slot);
         }
+    }
+
+    /// Offers what a poll took and did not want after all.
+    pub(crate) fn offer_again(&mut self, offer: &TaskOffer) {
+        match &offer.what {
+            TaskWhat::Task { .. } => self.offer_task(offer.run, &mut Wishes::default()),
+            TaskWhat::Query { id } => self.offer_query(offer.run, id, false),
+        }
+    }
+
+    /// Offers an activity that a poll took and did not want after all.
+    pub(crate) fn offer_activity_again(&mut self, offer: &ActivityOffer) {
+        let id = offer.scheduled_event_id;
+        self.offer_activity(offer.run, id, false, &mut Wishes::default());
     }
 
     /// Gives a task to a worker: at once, or when its history is durable if it must be read.
@@ -123,10 +134,7 @@ impl Desk<'_> {
             }
             return;
         }
-        let Some(poller) = self.shared().activities.take_poller(&queue) else {
-            self.shared().activities.push(&queue, offer);
-            return;
-        };
+        let Some((poller, offer)) = self.shared().activities.offer(&queue, offer) else { return };
         let taker =
             Taker { identity: poller.identity, request_id: poller.request_id, sticky_queue: None };
         if let Ok(response) = self.start_activity(&offer, taker) {
@@ -187,10 +195,7 @@ impl Desk<'_> {
             (queue, Some(name)) if sticky => (queue, Some(name)),
             _ => (self.normal_queue(number), None),
         };
-        let Some(poller) = self.shared().tasks.take_poller(&queue) else {
-            self.shared().tasks.push(&queue, offer);
-            return;
-        };
+        let Some((poller, _)) = self.shared().tasks.offer(&queue, offer) else { return };
         let taker =
             Taker { identity: poller.identity, request_id: poller.request_id, sticky_queue };
         if let Ok(gift) = self.start_query(number, id, &taker) {
@@ -220,10 +225,9 @@ impl Desk<'_> {
 
     /// The workflow task that was in a worker's hands has come back.
     pub(crate) fn cool(&mut self, number: RunNumber) {
-        if let Some(entry) = self.shard.cache.get_mut(number)
-            && let Some(hot) =
-                entry.hot.take_if(|_| !entry.run.task().is_some_and(|it| it.is_started()))
-        {
+        let Some(entry) = self.shard.cache.get_mut(number) else { return };
+        let is_started = entry.run.task().is_some_and(WorkflowTask::is_started);
+        if let Some(hot) = entry.hot.take_if(|_| !is_started) {
             hot.cool();
         }
     }
