@@ -102,6 +102,11 @@ impl Error {
         Self::exhausted(message, ResourceExhaustedCause::BusyWorkflow)
     }
 
+    /// The engine cannot keep up: wait and try again.
+    pub(crate) fn overloaded(message: impl Into<String>) -> Self {
+        Self::exhausted(message, ResourceExhaustedCause::SystemOverloaded)
+    }
+
     pub(crate) fn exhausted(message: impl Into<String>, cause: ResourceExhaustedCause) -> Self {
         let scope = ResourceExhaustedScope::Namespace;
         let detail = ResourceExhaustedFailure { cause: cause.into(), scope: scope.into() };

@@ -151,6 +151,9 @@ impl Shard {
 
     fn open(&mut self, mail: Mail) {
         match mail {
+            Mail::Job(job) if self.is_behind() && !job.must_be_done() => {
+                job.fail(Error::overloaded("storage is behind; try again"));
+            }
             Mail::Job(job) => self.dispatch(job),
             Mail::Loaded(loaded) => self.take_loaded(loaded),
             Mail::Due(Ok(rows)) => self.due.end_reading(rows),
@@ -165,6 +168,12 @@ impl Shard {
             }
             Mail::Stop(stopped) => self.stopping = Some(stopped),
         }
+    }
+
+    /// Whether so much waits to become durable that no more can be taken on: while storage fails,
+    /// memory must not fill up.
+    fn is_behind(&self) -> bool {
+        self.next_work - self.durable.get() > self.shared.limits.unreleased_works_max
     }
 
     /// Does a job now, or has its run read first.
