@@ -56,7 +56,7 @@ impl Run {
             workflow_execution_timeout: started.workflow_execution_timeout,
             workflow_run_timeout: started.workflow_run_timeout,
             default_workflow_task_timeout: started.workflow_task_timeout,
-            user_metadata: self.state.user_metadata.clone(),
+            user_metadata: self.user_metadata().cloned(),
         }
     }
 

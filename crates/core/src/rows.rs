@@ -127,6 +127,8 @@ impl Stored {
             return Err(MissingEvent(1));
         };
         run.started = Arc::new(started.clone());
+        let metadata = events.get(&1).and_then(|event| event.user_metadata.clone());
+        run.user_metadata = metadata.map(Arc::new);
         for (id, row) in self.activities {
             let activity =
                 restore_activity(attributes(events, id)?, row).ok_or(MissingEvent(id))?;

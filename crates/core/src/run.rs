@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use steadfast_proto::{common, enums, history, taskqueue};
+use steadfast_proto::{common, enums, history, sdk, taskqueue};
 use steadfast_retry::Timestamp;
 
 use crate::{
@@ -36,6 +36,8 @@ pub struct Identity {
 pub struct Run {
     pub(crate) identity: Identity,
     pub(crate) started: Arc<Started>,
+    /// What the starter wrote about it, as its first event has it.
+    pub(crate) user_metadata: Option<Arc<sdk::UserMetadata>>,
     pub(crate) state: State,
     pub(crate) activities: Table<i64, Activity>,
     pub(crate) timers: Table<i64, Timer>,
@@ -61,6 +63,11 @@ impl Run {
     /// The attributes of its first event.
     pub fn started(&self) -> &Started {
         &self.started
+    }
+
+    /// What its starter wrote about it.
+    pub fn user_metadata(&self) -> Option<&sdk::UserMetadata> {
+        self.user_metadata.as_deref()
     }
 
     /// Its state.

@@ -7,7 +7,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use steadfast_proto::{activity, common, enums, failure, history, sdk, update};
+use steadfast_proto::{activity, common, enums, failure, history, update};
 use steadfast_retry::Timestamp;
 
 use crate::{
@@ -94,9 +94,6 @@ pub struct State {
     /// When a closed run is deleted.
     #[prost(int64, tag = "24")]
     pub delete_at: i64,
-    /// What the starter wrote about the run.
-    #[prost(message, optional, tag = "25")]
-    pub user_metadata: Option<sdk::UserMetadata>,
     /// Whether this run was ended by its reset: its parent and children are not told.
     #[prost(bool, tag = "26")]
     pub ended_by_reset: bool,

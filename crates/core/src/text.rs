@@ -174,6 +174,28 @@ fn detail(line: &mut String, attributes: &Attributes) {
         Attributes::RequestCancelExternalWorkflowExecutionInitiatedEventAttributes(it) => {
             word(line, it.workflow_execution.as_ref().map_or("", |run| &run.workflow_id));
         }
+        Attributes::ExternalWorkflowExecutionSignaledEventAttributes(it) => {
+            _ = write!(line, " #{}", it.initiated_event_id);
+        }
+        Attributes::ExternalWorkflowExecutionCancelRequestedEventAttributes(it) => {
+            _ = write!(line, " #{}", it.initiated_event_id);
+        }
+        Attributes::SignalExternalWorkflowExecutionFailedEventAttributes(it) => {
+            let cause = it.cause().as_str_name();
+            let prefix = "SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_FAILED_CAUSE_";
+            _ = write!(line, " #{}", it.initiated_event_id);
+            word(line, &camel(cause.trim_start_matches(prefix)));
+        }
+        Attributes::RequestCancelExternalWorkflowExecutionFailedEventAttributes(it) => {
+            let cause = it.cause().as_str_name();
+            let prefix = "CANCEL_EXTERNAL_WORKFLOW_EXECUTION_FAILED_CAUSE_";
+            _ = write!(line, " #{}", it.initiated_event_id);
+            word(line, &camel(cause.trim_start_matches(prefix)));
+        }
+        Attributes::WorkflowExecutionUpdateAdmittedEventAttributes(it) => {
+            let meta = it.request.as_ref().and_then(|request| request.meta.as_ref());
+            word(line, meta.map_or("", |meta| &meta.update_id));
+        }
         Attributes::WorkflowExecutionUpdateAcceptedEventAttributes(it) => {
             word(line, &it.protocol_instance_id);
         }

@@ -62,7 +62,7 @@ fn ends_of_activities_and_children_go_behind_everything_else() {
     18     0.000  ActivityTaskStarted #6 attempt=1
     19     7.000  WorkflowExecutionSignaled s2
     20     7.000  WorkflowExecutionCancelRequested why
-    21     7.000  ExternalWorkflowExecutionSignaled
+    21     7.000  ExternalWorkflowExecutionSignaled #9
     22     7.000  ActivityTaskCompleted #5 one
     23     7.000  ChildWorkflowExecutionCompleted #7 done
     24     7.000  ActivityTaskFailed #6 NonRetryableFailure "boom"

@@ -15,9 +15,9 @@ fn a_signal_to_another_run_is_sent_until_it_is_answered() {
     "), @r"
        5     0.000  SignalExternalWorkflowExecutionInitiated x go
        6     0.000  RequestCancelExternalWorkflowExecutionInitiated y
-       7     1.000  ExternalWorkflowExecutionSignaled
+       7     1.000  ExternalWorkflowExecutionSignaled #5
        8     1.000  WorkflowTaskScheduled
-       9     2.000  ExternalWorkflowExecutionCancelRequested
+       9     2.000  ExternalWorkflowExecutionCancelRequested #6
     effects at 0: send #5; send #6
     work at 0: true
     work at 1: true
@@ -40,12 +40,12 @@ fn a_run_that_cannot_be_reached_is_told_to_the_workflow() {
      7     0.000  SignalExternalWorkflowExecutionInitiated c go
      8     0.000  RequestCancelExternalWorkflowExecutionInitiated d
      9     0.000  RequestCancelExternalWorkflowExecutionInitiated e
-    10     1.000  SignalExternalWorkflowExecutionFailed
+    10     1.000  SignalExternalWorkflowExecutionFailed #5 ExternalWorkflowExecutionNotFound
     11     1.000  WorkflowTaskScheduled
-    12     1.000  SignalExternalWorkflowExecutionFailed
-    13     1.000  SignalExternalWorkflowExecutionFailed
-    14     1.000  RequestCancelExternalWorkflowExecutionFailed
-    15     1.000  RequestCancelExternalWorkflowExecutionFailed
+    12     1.000  SignalExternalWorkflowExecutionFailed #6 NamespaceNotFound
+    13     1.000  SignalExternalWorkflowExecutionFailed #7 SignalCountLimitExceeded
+    14     1.000  RequestCancelExternalWorkflowExecutionFailed #8 ExternalWorkflowExecutionNotFound
+    15     1.000  RequestCancelExternalWorkflowExecutionFailed #9 NamespaceNotFound
     ");
 }
 
@@ -58,7 +58,7 @@ fn an_answer_counts_once() {
         3 answered #99
     "), @r"
        5     0.000  SignalExternalWorkflowExecutionInitiated x go
-       6     1.000  ExternalWorkflowExecutionSignaled
+       6     1.000  ExternalWorkflowExecutionSignaled #5
        7     1.000  WorkflowTaskScheduled
     refused at 2: workflow execution not found
     refused at 3: workflow execution not found

@@ -229,7 +229,7 @@ fn play(world: &mut World, line: &str) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_rules_hold_whatever_happens(steps in script()) {

@@ -2,7 +2,7 @@
 
 use steadfast_core::Limits;
 
-use crate::common::{check, check_within};
+use crate::common::{World, check, check_within};
 
 #[test]
 fn a_history_with_too_many_events_is_ended() {
@@ -69,4 +69,24 @@ fn spans_over_a_hundred_years_count_as_a_hundred_years() {
        5     0.000  TimerStarted t1 3153600000s
     due at 0: 3153600000
     ");
+}
+
+/// What a step costs does not depend on how much is pending.
+#[test]
+fn a_step_writes_what_it_changed_and_nothing_else() {
+    let all: Vec<String> =
+        (0..300).map(|n| format!("schedule(a{n},A,stc=1h) timer(t{n},1h)")).collect();
+    let mut world = World::default().play(&format!("0 run Order {}", all.join(" ")));
+    let mut written = |line: &str| {
+        world.line(line);
+        world.stories[0].written
+    };
+    assert_eq!(written("1 take a7"), 1);
+    assert_eq!(written("2 beat a7 half"), 1);
+    assert_eq!(written("3 finish a7 ok"), 1);
+    assert_eq!(written("4 signal s id=r1"), 1);
+    assert_eq!(written("5 take-task"), 0);
+    assert_eq!(written("6 signal s"), 1, "the buffered event");
+    assert_eq!(written("7 complete cancel-timer(t7)"), 2, "the timer and the buffered event");
+    assert_eq!(written("3600 tick"), 299, "the timers that fired");
 }

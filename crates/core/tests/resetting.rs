@@ -142,7 +142,7 @@ fn signals_and_updates_that_came_after_the_point_are_taken_over() {
        3     0.000  WorkflowTaskStarted
        4     8.000  WorkflowTaskFailed ResetWorkflow "again"
        5     8.000  WorkflowExecutionSignaled s1
-       6     8.000  WorkflowExecutionUpdateAdmitted
+       6     8.000  WorkflowExecutionUpdateAdmitted u1
        7     8.000  WorkflowExecutionSignaled s2
        8     8.000  WorkflowTaskScheduled
        9     9.000  WorkflowTaskStarted
@@ -170,7 +170,7 @@ fn a_reset_may_leave_signals_or_updates_out() {
         later.skip(5).collect::<Vec<_>>().join("\n")
     };
     insta::assert_snapshot!([script("signal"), script("update")].join("\n"), @r"
-    5     8.000  WorkflowExecutionUpdateAdmitted
+    5     8.000  WorkflowExecutionUpdateAdmitted u1
     6     8.000  WorkflowTaskScheduled
     5     8.000  WorkflowExecutionSignaled s1
     6     8.000  WorkflowTaskScheduled
@@ -240,7 +240,7 @@ fn what_was_asked_of_other_runs_and_not_answered_is_asked_again() {
       10     2.000  WorkflowTaskCompleted
       11     3.000  ChildWorkflowExecutionStarted #5
       12     3.000  WorkflowTaskScheduled
-      13     4.000  ExternalWorkflowExecutionSignaled
+      13     4.000  ExternalWorkflowExecutionSignaled #6
       14     5.000  WorkflowExecutionTerminated again
     run 2:
        1     0.000  WorkflowExecutionStarted Order
@@ -283,6 +283,42 @@ fn the_time_limits_of_a_reset_run_are_counted_anew() {
 }
 
 #[test]
+fn an_update_that_came_with_the_reset_survives_a_task_that_fails() {
+    insta::assert_snapshot!(check("
+        0 run Order
+        1 update u1
+        2 take-task
+        3 complete accept(u1)
+        8 reset 4 again
+        9 take-task
+        9 complete timer(bad)
+        10 take-task
+        10 show updates
+        10 fail-task nondeterminism one
+        11 take-task
+        11 show updates
+    "), @r#"
+       5     1.000  WorkflowTaskScheduled
+       6     2.000  WorkflowTaskStarted
+       7     3.000  WorkflowTaskCompleted
+       8     3.000  WorkflowExecutionUpdateAccepted u1
+       9     8.000  WorkflowExecutionTerminated again
+    run 2:
+       1     0.000  WorkflowExecutionStarted Order
+       2     0.000  WorkflowTaskScheduled
+       3     0.000  WorkflowTaskStarted
+       4     8.000  WorkflowTaskFailed ResetWorkflow "again"
+       5     8.000  WorkflowExecutionUpdateAdmitted u1
+       6     8.000  WorkflowTaskScheduled
+       7     9.000  WorkflowTaskStarted
+       8     9.000  WorkflowTaskFailed BadStartTimerAttributes "BadStartTimerAttributes: A valid StartToFireTimeout is not set on command."
+    answered at 9: BadStartTimerAttributes: A valid StartToFireTimeout is not set on command.
+    updates at 10: u1/request
+    updates at 11: u1/request
+    "#);
+}
+
+#[test]
 fn a_restart_keeps_a_reset_run() {
     insta::assert_snapshot!(check("
         0 run Order schedule(a,Charge,stc=5s)
@@ -312,7 +348,7 @@ fn a_restart_keeps_a_reset_run() {
        7     1.000  WorkflowTaskScheduled
        8     2.000  WorkflowTaskStarted
        9    10.000  WorkflowTaskFailed ResetWorkflow "again"
-      10    10.000  WorkflowExecutionUpdateAdmitted
+      10    10.000  WorkflowExecutionUpdateAdmitted u1
       11    10.000  WorkflowTaskScheduled
       12    11.000  WorkflowTaskStarted
     updates at 11: u1/request

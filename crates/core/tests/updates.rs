@@ -246,13 +246,9 @@ fn an_update_is_sent_again_when_its_task_fails_or_is_lost() {
        5     1.000  WorkflowTaskScheduled
        6     2.000  WorkflowTaskStarted
        7     3.000  WorkflowTaskFailed NonDeterministicError "oops"
-       8    13.000  WorkflowTaskScheduled attempt=3
-       9    13.000  WorkflowTaskStarted
-      10    14.000  WorkflowTaskCompleted
-      11    14.000  WorkflowExecutionUpdateAccepted u1
-      12    14.000  WorkflowExecutionUpdateCompleted u1
     updates at 3: u1/request
-    updates at 13: u1/request
+    updates at 13: none
+    refused at 14: BadUpdateWorkflowExecutionMessage: update u1 is not known
     "#);
 }
 
@@ -318,6 +314,30 @@ fn a_workflow_task_that_fails_over_and_over_takes_no_update() {
        4     0.000  WorkflowTaskFailed NonDeterministicError "one"
     task at 1: scheduled attempt=3
     refused at 1: Unable to perform workflow execution update due to Workflow Task in failed state.
+    "#);
+}
+
+#[test]
+fn an_update_that_waits_for_a_task_that_fails_over_and_over_is_given_up() {
+    insta::assert_snapshot!(check("
+        0 start Order
+        0 take-task
+        0 update u1
+        0 fail-task nondeterminism one
+        0 take-task
+        0 show updates
+        1 fail-task nondeterminism two
+        1 show effects
+        1 take-task
+        1 show updates
+    "), @r#"
+       1     0.000  WorkflowExecutionStarted Order
+       2     0.000  WorkflowTaskScheduled
+       3     0.000  WorkflowTaskStarted
+       4     0.000  WorkflowTaskFailed NonDeterministicError "one"
+    updates at 0: u1/request
+    effects at 1: update u1 aborted: TaskFailed; task
+    updates at 1: none
     "#);
 }
 

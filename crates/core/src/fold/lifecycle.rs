@@ -34,7 +34,7 @@ pub(super) fn started(
         (run, chain) => run.min(chain),
     };
     state.task_attempt = 1;
-    state.user_metadata = metadata.cloned();
+    run.user_metadata = metadata.cloned().map(Arc::new);
     run.started = Arc::new(started.clone());
 }
 

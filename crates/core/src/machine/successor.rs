@@ -156,7 +156,7 @@ fn begin(tx: &mut Tx<'_>, mut started: Started) -> String {
     let start = Start {
         identity: Identity { run_id: run_id.clone(), ..tx.run.identity.clone() },
         started,
-        user_metadata: tx.run.state.user_metadata.clone(),
+        user_metadata: tx.run.user_metadata().cloned(),
         links: Vec::new(),
         request_id: tx.entropy.id(),
         signal: None,

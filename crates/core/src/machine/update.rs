@@ -94,7 +94,25 @@ pub(crate) fn take_back(tx: &mut Tx<'_>) {
 
 /// The workflow task that carried them was botched: their callers are told.
 pub(crate) fn abort_sent(tx: &mut Tx<'_>) {
-    for update_id in sent(tx.run) {
+    let sent = sent(tx.run);
+    abort(tx, sent);
+}
+
+/// The workflow task is about to be tried once more. When that happens over and over, those who
+/// wait for it are told.
+pub(crate) fn abort_if_failing(tx: &mut Tx<'_>) {
+    if is_failing(tx.run) {
+        let waiting = waiting(tx.run);
+        abort(tx, waiting);
+    }
+}
+
+/// Those that came with a reset stay: they are in the history, and nobody would ask again.
+fn abort(tx: &mut Tx<'_>, updates: Vec<String>) {
+    for update_id in updates {
+        if tx.run.updates.get(&update_id).is_some_and(|update| update.row.admitted_event_id != 0) {
+            continue;
+        }
         forget(tx.run, &update_id);
         let progress = UpdateProgress::Aborted(Aborted::TaskFailed);
         tx.effect(Effect::UpdateChanged { update_id, progress });

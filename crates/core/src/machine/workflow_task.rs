@@ -79,6 +79,7 @@ pub(crate) fn schedule(tx: &mut Tx<'_>) {
             timeout: nanos(timeout),
             ..WorkflowTask::default()
         });
+        update::abort_if_failing(tx);
     }
     tx.effect(Effect::WorkflowTaskReady);
 }

@@ -31,6 +31,7 @@ fn history_is_dense_and_in_order(run: &Run, events: &[HistoryEvent]) {
 fn restoring_changes_nothing(run: &Run, restored: &Run) {
     assert_eq!(run.state(), restored.state());
     assert_eq!(run.started(), restored.started());
+    assert_eq!(run.user_metadata(), restored.user_metadata());
     assert_eq!(all(run.activities()), all(restored.activities()));
     assert_eq!(all(run.timers()), all(restored.timers()));
     assert_eq!(all(run.children()), all(restored.children()));

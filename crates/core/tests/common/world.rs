@@ -28,6 +28,8 @@ pub(crate) struct Story {
     pub(crate) effects: Vec<Effect>,
     pub(crate) task_tokens: Vec<WorkflowTaskToken>,
     pub(crate) takes: BTreeMap<String, Vec<ActivityToken>>,
+    /// How many rows the last step wrote.
+    pub(crate) written: usize,
     hidden: usize,
 }
 
@@ -226,6 +228,7 @@ impl World {
             effects: Vec::new(),
             task_tokens: Vec::new(),
             takes: BTreeMap::new(),
+            written: 0,
             hidden: 0,
         };
         assert!(story.take(transition).is_none(), "a run does not begin and go on in one step");
@@ -248,7 +251,7 @@ impl Story {
         self.events.append(&mut transition.events);
         self.attempts.append(&mut transition.attempts);
         self.effects = transition.effects;
-        self.rows.write(&mut self.run);
+        self.written = self.rows.write(&mut self.run);
         invariants::hold(&self.run, &self.events, &self.rows);
         transition.successor.map(|successor| *successor)
     }
