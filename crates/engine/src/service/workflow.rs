@@ -211,13 +211,16 @@ impl ResetJob {
         }
         let limits = entry.limits.clone();
         let is_open = entry.run.is_open();
+        // What waits for a workflow task to end has no place in the history yet, but counts.
+        let buffered: Vec<HistoryEvent> =
+            entry.run.buffered().iter().map(|(_, event)| event.clone()).collect();
         let now = desk.now();
         let entropy = desk.shared().ids.entropy();
         let run_id = desk.shared().ids.entropy().run_id(now);
         self.reset.identity.run_id.clone_from(&run_id);
         let context = steadfast_core::Context { now, entropy, limits: &limits };
         let events = std::mem::take(&mut self.events);
-        let (run, transition) = Run::reset(events, Vec::new(), self.reset.clone(), context)?;
+        let (run, transition) = Run::reset(events, buffered, self.reset.clone(), context)?;
         if is_open {
             let terminate = Terminate {
                 reason: self.reset.reason.clone(),

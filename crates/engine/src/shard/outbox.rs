@@ -400,7 +400,12 @@ impl Job for NoticeJob {
         true
     }
 
-    fn run(self: Box<Self>, desk: &mut Desk<'_>, found: Option<RunNumber>) {
+    fn run(mut self: Box<Self>, desk: &mut Desk<'_>, found: Option<RunNumber>) {
+        if let Some(successor) = self.successor_by_reset(desk, found) {
+            self.address = successor;
+            post(desk, *self);
+            return;
+        }
         if let (Some(number), Some(input)) = (found, self.input()) {
             // A run that is gone or closed has no more use for it.
             let _ = desk.apply(number, input);
@@ -415,6 +420,16 @@ impl Job for NoticeJob {
 }
 
 impl NoticeJob {
+    /// A parent that was reset lives on as another run, and so do its children.
+    fn successor_by_reset(&self, desk: &Desk<'_>, found: Option<RunNumber>) -> Option<Address> {
+        let run = desk.run(found?)?;
+        let reset_run_id = &run.state().reset_run_id;
+        let is_for_parent = matches!(self.notice, Notice::ChildClosed(_));
+        let identity = run.identity();
+        (is_for_parent && !reset_run_id.is_empty())
+            .then(|| Address::of(&identity.namespace_id, &identity.workflow_id, reset_run_id))
+    }
+
     fn input(&self) -> Option<Input> {
         Some(match &self.notice {
             Notice::ChildClosed(initiated_event_id) => {
