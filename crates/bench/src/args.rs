@@ -1,0 +1,108 @@
+//! What is to be measured.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Benchmarks of the engine, and side by side with peers.
+#[derive(Debug, Parser)]
+#[command(name = "steadfast-bench")]
+pub struct Command {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Measure the engine in this process, on a file.
+    Engine(Plan),
+    /// Measure the engine and then the peers, on the same disk, and print the ratios.
+    Compare(Plan),
+    /// Start workflows and wait to be killed: the first half of the case `crash_recovery`.
+    #[command(hide = true)]
+    Victim {
+        /// The data file.
+        file: PathBuf,
+        /// How many workflows.
+        workflows: usize,
+        /// What a commit waits for.
+        #[arg(long, value_enum, default_value_t)]
+        sync: Sync,
+    },
+}
+
+/// Which cases, where, and how much of each.
+#[derive(Args, Clone, Debug)]
+pub struct Plan {
+    /// Only these cases.
+    #[arg(long, value_delimiter = ',')]
+    pub only: Vec<String>,
+    /// One JSON object a case, and a last one with the ratios.
+    #[arg(long)]
+    pub json: bool,
+    /// The folder for the data files; a new one inside it is used and removed.
+    #[arg(long, default_value = ".")]
+    pub dir: PathBuf,
+    /// What a commit waits for.
+    #[arg(long, value_enum, default_value_t)]
+    pub sync: Sync,
+    /// How much of each case.
+    #[command(flatten)]
+    pub sizes: Sizes,
+}
+
+/// How much of each case.
+#[derive(Args, Clone, Debug)]
+pub struct Sizes {
+    /// Workflows in the concurrent cases. A fan-out takes a tenth, concurrency 1 a twentieth.
+    #[arg(long, default_value_t = 20_000)]
+    pub workflows: usize,
+    /// Chains of 100 steps.
+    #[arg(long, default_value_t = 20)]
+    pub chains: usize,
+    /// Steps of the long chain.
+    #[arg(long, default_value_t = 5_000)]
+    pub long_steps: usize,
+    /// Workflows that sleep.
+    #[arg(long, default_value_t = 1_000_000)]
+    pub sleeping: usize,
+    /// Workflows that are open at the crash.
+    #[arg(long, default_value_t = 100_000)]
+    pub open: usize,
+    /// Workflows that a peer gets in the concurrent cases: they are slower, and throughput is what
+    /// counts.
+    #[arg(long, default_value_t = 500)]
+    pub peer_workflows: usize,
+    /// Chains of 100 steps that a peer gets.
+    #[arg(long, default_value_t = 2)]
+    pub peer_chains: usize,
+}
+
+/// What a commit waits for.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
+pub enum Sync {
+    /// The disk.
+    #[default]
+    Full,
+    /// The operating system.
+    Normal,
+}
+
+impl Sync {
+    /// As it is written on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Normal => "normal",
+        }
+    }
+}
+
+impl Plan {
+    /// Whether a case is asked for.
+    pub fn wants(&self, case: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|name| name == case)
+    }
+}

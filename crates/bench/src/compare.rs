@@ -1,0 +1,112 @@
+//! The same shapes on peers, and the ratios.
+//!
+//! Peers live in a workspace of their own, so that nothing of theirs is in the product's build.
+//! They are built and run here as a process, after the engine and on the same disk.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::{Value, json};
+
+use crate::{
+    args::{Plan, Sync},
+    cases::{self, SHARED},
+    report::{Line, ratio},
+};
+
+const CHAIN: &str = "chain_100";
+const OURS: &str = "steadfast";
+
+/// Runs both sides, one after the other: the shared cases at the sync setting of the plan, and the
+/// chain with `synchronous=NORMAL` too.
+pub async fn run(plan: &Plan, tell: &mut (dyn FnMut(&Line) + Send)) -> Result<Vec<Line>> {
+    let program = build()?;
+    let asked = |case: &&str| plan.wants(case);
+    let shared: Vec<String> = SHARED.iter().filter(|it| asked(it)).map(|&it| it.into()).collect();
+    let mut plans = vec![Plan { only: shared, ..plan.clone() }];
+    if plan.sync == Sync::Full && plan.wants(CHAIN) {
+        let only = vec![CHAIN.to_owned()];
+        plans.push(Plan { only, sync: Sync::Normal, ..plan.clone() });
+    }
+    let mut lines = Vec::new();
+    for plan in plans.iter().filter(|plan| !plan.only.is_empty()) {
+        lines.extend(cases::run(plan, tell).await?);
+        for line in peers(&program, plan)? {
+            tell(&line);
+            lines.push(line);
+        }
+    }
+    Ok(lines)
+}
+
+/// How we stand to each peer: throughput by throughput, and for a chain our time a step by theirs.
+pub fn ratios(lines: &[Line]) -> Value {
+    let mut found: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
+    for ours in lines.iter().filter(|line| line.system == OURS) {
+        let peers = lines.iter().filter(|line| line.system != OURS);
+        for peer in peers.filter(|it| it.case == ours.case && it.sync == ours.sync) {
+            let (what, value) = if ours.case == CHAIN {
+                ("time_per_step", ratio(ours.p50_ms, peer.p50_ms))
+            } else {
+                ("throughput", ratio(ours.throughput_per_s, peer.throughput_per_s))
+            };
+            let name = format!("{}_{}_{what}", ours.case, ours.sync);
+            found.entry(name).or_default().insert(peer.system.clone(), value);
+        }
+    }
+    json!({ "ratios": found })
+}
+
+fn build() -> Result<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/peers");
+    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers");
+    let built = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args(["build", "--release", "--locked", "--manifest-path"])
+        .arg(folder.join("Cargo.toml"))
+        .arg("--target-dir")
+        .arg(&target)
+        .status()
+        .context("cargo could not be run")?;
+    ensure!(built.success(), "the peers could not be built");
+    Ok(target.join("release/steadfast-bench-peers"))
+}
+
+fn peers(program: &Path, plan: &Plan) -> Result<Vec<Line>> {
+    let mut command = Command::new(program);
+    command.arg("--only").arg(plan.only.join(","));
+    command.arg("--dir").arg(&plan.dir).args(["--sync", plan.sync.name()]);
+    command.arg("--workflows").arg(plan.sizes.peer_workflows.to_string());
+    command.arg("--chains").arg(plan.sizes.peer_chains.to_string());
+    let ran = command.stderr(Stdio::inherit()).output().context("the peers could not be run")?;
+    ensure!(ran.status.success(), "the peers failed");
+    let out = String::from_utf8(ran.stdout)?;
+    out.lines().map(|line| serde_json::from_str(line).with_context(|| line.to_owned())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ratios;
+    use crate::report::{Counted, Line};
+
+    #[test]
+    fn a_ratio_is_taken_only_between_equals() {
+        let line = |system: &str, sync: &str, throughput_per_s| Line {
+            system: system.to_owned(),
+            throughput_per_s,
+            ..Line::new("fan_out_20", sync, Counted::default(), 0.0)
+        };
+        let lines = [
+            line("steadfast", "full", 300.0),
+            line("peer", "full", 10.0),
+            line("peer", "normal", 20.0),
+        ];
+        let expected = serde_json::json!({
+            "ratios": { "fan_out_20_full_throughput": { "peer": 30.0 } }
+        });
+        assert_eq!(ratios(&lines), expected);
+    }
+}

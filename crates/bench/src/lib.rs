@@ -1,0 +1,20 @@
+//! Benchmarks: what the engine takes for the shapes that workflows have, and how peers compare.
+//!
+//! ```text
+//!  main ──▶ cases ──▶ client ──▶ engine ◀── worker       the same process
+//!    │                              │
+//!    │                              ▼
+//!    │                     a file in a new folder
+//!    └────▶ compare ──▶ bench/peers, built and run as a process of its own
+//! ```
+
+pub mod args;
+pub mod cases;
+mod client;
+pub mod compare;
+mod probe;
+pub mod report;
+mod rig;
+mod shape;
+mod usage;
+mod worker;

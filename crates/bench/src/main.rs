@@ -1,0 +1,34 @@
+//! Measures and prints.
+#![expect(clippy::print_stdout, reason = "printing is what this program is for")]
+
+use anyhow::Result;
+use clap::Parser as _;
+use steadfast_bench::{
+    args::{Command, Plan, Verb},
+    cases, compare,
+    report::Line,
+};
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    match Command::parse().verb {
+        Verb::Engine(plan) => {
+            let lines = cases::run(&plan, &mut |line| show(&plan, line)).await?;
+            println!("{}", cases::ratios(&lines));
+        }
+        Verb::Compare(plan) => {
+            let lines = compare::run(&plan, &mut |line| show(&plan, line)).await?;
+            println!("{}", compare::ratios(&lines));
+        }
+        Verb::Victim { file, workflows, sync } => cases::victim(&file, workflows, sync).await?,
+    }
+    Ok(())
+}
+
+fn show(plan: &Plan, line: &Line) {
+    if plan.json {
+        println!("{}", serde_json::json!(line));
+    } else {
+        println!("{line}");
+    }
+}
