@@ -86,7 +86,8 @@ impl Engine {
         wait: bool,
         task: i64,
     ) -> Result<GetWorkflowExecutionHistoryResponse, Error> {
-        let last = seen.last_event_id;
+        // A worker gets the history of its task, whatever has happened since.
+        let last = if task > 0 { seen.last_event_id.min(task) } else { seen.last_event_id };
         let mut events = history::page(&**self.store(), seen.number, first, last, page_max).await?;
         let next = events.last().map_or(first, |event| event.event_id + 1);
         let is_whole = next > last;

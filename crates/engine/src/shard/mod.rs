@@ -47,7 +47,7 @@ use crate::{
     committer::{Handle, Release, Watermark, Work},
     error::{Code, Error},
 };
-use due::Due;
+use due::{Due, Place};
 
 /// A shard.
 pub(crate) struct Shard {
@@ -224,23 +224,15 @@ impl Shard {
         }
     }
 
-    /// Has the next page of due runs read, if it is time.
+    /// Has the next page of due runs read, if it is time. A deadline that lay beyond the horizon
+    /// when it was set is nowhere but in the store: it must be durable before the page is read.
     fn look_ahead(&mut self) {
         let now = self.now();
         let Some((after, until)) = self.due.begin_reading(now) else { return };
         let shared = Arc::clone(&self.shared);
         let number = self.number;
-        let limit = self.shared.limits.due_page_max;
-        tokio::spawn(async move {
-            let after = (after.0.nanos() != i64::MIN).then_some(after);
-            let rows = shared.store.due(number, until, after, limit).await;
-            if rows.is_err() {
-                shared.clock.sleep(shared.limits.commit_retry.1).await;
-            }
-            if let Some(mailbox) = shared.mailbox(number) {
-                mailbox.send(Mail::Due(rows));
-            }
-        });
+        self.releases.push(Box::new(move || drop(tokio::spawn(read_due(shared, number, after, until)))));
+        self.submit();
     }
 
     /// Has the next page of runs read that have something to hand out, when the last one is
@@ -297,6 +289,19 @@ impl Shard {
             writes: std::mem::take(&mut self.writes),
             releases: std::mem::take(&mut self.releases),
         });
+    }
+}
+
+/// Reads what is due after `after` and not after `until`, and sends it to its shard.
+async fn read_due(shared: Arc<Shared>, number: ShardNumber, after: Place, until: Timestamp) {
+    let after = (after.0.nanos() != i64::MIN).then_some(after);
+    let limit = shared.limits.due_page_max;
+    let rows = shared.store.due(number, until, after, limit).await;
+    if rows.is_err() {
+        shared.clock.sleep(shared.limits.commit_retry.1).await;
+    }
+    if let Some(mailbox) = shared.mailbox(number) {
+        mailbox.send(Mail::Due(rows));
     }
 }
 

@@ -32,8 +32,11 @@ impl Desk<'_> {
     pub(super) fn offer_task(&mut self, number: RunNumber, wishes: &mut Wishes) {
         let Some(entry) = self.shard.cache.get(number) else { return };
         let Some(offer) = task_offer(entry) else { return };
-        if let Some(taker) = wishes.task_for.take() {
-            wishes.task = self.start_task(&offer, taker).ok();
+        // The worker may have lost its claim with the very completion that asked for more.
+        if let Some(taker) = wishes.task_for.take()
+            && let Ok(gift) = self.start_task(&offer, taker)
+        {
+            wishes.task = Some(gift);
             return;
         }
         let (queue, sticky_queue) = self.task_queue(number);

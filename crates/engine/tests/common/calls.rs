@@ -76,7 +76,7 @@ impl Rig {
     /// The next workflow task, however long it takes.
     pub(crate) async fn next_task(&self, name: &str) -> Task {
         self.point().await;
-        for _ in 0..100_000 {
+        for _ in 0..2_000 {
             let task = self.poll_task(name).await;
             if !task.task_token.is_empty() {
                 return task;
@@ -88,7 +88,7 @@ impl Rig {
     /// The next activity, however long it takes.
     pub(crate) async fn next_activity(&self) -> Work {
         self.point().await;
-        for _ in 0..100_000 {
+        for _ in 0..2_000 {
             let task = self.poll_activity(QUEUE).await;
             if !task.task_token.is_empty() {
                 return task;
@@ -277,7 +277,10 @@ impl Rig {
         Ok(self.engine().reset_workflow_execution(request).await?.run_id)
     }
 
-    pub(crate) async fn query(&self, workflow_id: &str) -> Result<ws::QueryWorkflowResponse, Error> {
+    pub(crate) async fn query(
+        &self,
+        workflow_id: &str,
+    ) -> Result<ws::QueryWorkflowResponse, Error> {
         self.engine().query_workflow(query(workflow_id)).await
     }
 

@@ -89,7 +89,8 @@ impl Scripted {
             let items = u64::try_from(write.items.len()).expect("few");
             self.tally.items.fetch_add(items, Ordering::Relaxed);
             let mut bytes = write.state.as_ref().map_or(0, |state| state.data.len());
-            bytes += write.items.iter().filter_map(|it| it.data.as_ref()).map(Vec::len).sum::<usize>();
+            bytes +=
+                write.items.iter().filter_map(|it| it.data.as_ref()).map(Vec::len).sum::<usize>();
             bytes += write.events.iter().map(|it| it.data.len()).sum::<usize>();
             let bytes = u64::try_from(bytes).expect("few");
             self.tally.bytes.fetch_add(bytes, Ordering::Relaxed);

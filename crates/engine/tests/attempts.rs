@@ -1,0 +1,141 @@
+//! What can be seen of an activity while it is tried, and what is left of it in the history.
+
+use steadfast_proto::enums;
+use steadfast_store::AttemptOutcome;
+
+use crate::common::{
+    NAMESPACE, Rig, activity_with, complete, execution, payloads, retried, retries, seconds,
+    survives,
+};
+
+fn activity_lines(text: &str) -> Vec<&str> {
+    text.lines().filter(|line| line.contains("Activity")).map(|line| &line[16..]).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn c_36_t_28_started_is_not_in_history_while_an_activity_is_tried_again() {
+    let rig = Rig::new().await;
+    rig.start("order-1").await;
+    rig.step(vec![retried("a", 1, 1.0, 10)]).await;
+    for _ in 0..3 {
+        let work = rig.next_activity().await;
+        rig.fail_activity(&work, "no network").await.expect("taken");
+        let text = rig.text("order-1", "").await;
+        assert_eq!(activity_lines(&text), ["ActivityTaskScheduled a Charge"]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn c_36_c_37_t_28_started_is_written_with_the_end() {
+    let told = survives(async |rig: &Rig| {
+        rig.start("order-1").await;
+        rig.step(vec![retried("a", 1, 1.0, 10)]).await;
+        for _ in 0..2 {
+            let work = rig.next_activity().await;
+            rig.fail_activity(&work, "no network").await.expect("taken");
+        }
+        let work = rig.next_activity().await;
+        rig.complete_activity(&work, "ok").await.expect("taken");
+        rig.step(vec![complete("done")]).await;
+        rig.text("order-1", "").await
+    });
+    let told = told.await;
+    insta::assert_snapshot!(activity_lines(&told).join("\n"), @r#"
+    ActivityTaskScheduled a Charge
+    ActivityTaskStarted #5 attempt=3 "no network"
+    ActivityTaskCompleted #5 "ok"
+    "#);
+}
+
+#[tokio::test(start_paused = true)]
+async fn c_38_t_28_started_is_written_when_it_finally_fails() {
+    let rig = Rig::new().await;
+    rig.start("order-1").await;
+    rig.step(vec![retried("a", 1, 1.0, 3)]).await;
+    for n in 1..=3 {
+        let work = rig.next_activity().await;
+        rig.fail_activity(&work, &format!("no network, {n}")).await.expect("taken");
+    }
+    rig.step(vec![complete("done")]).await;
+    let text = rig.text("order-1", "").await;
+    insta::assert_snapshot!(activity_lines(&text).join("\n"), @r#"
+    ActivityTaskScheduled a Charge
+    ActivityTaskStarted #5 attempt=3 "no network, 2"
+    ActivityTaskFailed #5 MaximumAttemptsReached "no network, 3"
+    "#);
+}
+
+#[tokio::test(start_paused = true)]
+async fn c_39_t_29_describe_tells_the_attempt_of_a_pending_activity() {
+    let rig = Rig::new().await;
+    rig.start("order-1").await;
+    rig.step(vec![retried("a", 1, 1.0, 10)]).await;
+    for attempt in 1..=3 {
+        let work = rig.next_activity().await;
+        let seen = rig.describe("order-1").await.expect("a run").pending_activities.remove(0);
+        assert_eq!((seen.attempt, seen.state()), (attempt, enums::PendingActivityState::Started));
+        rig.fail_activity(&work, "no network").await.expect("taken");
+    }
+    let seen = rig.describe("order-1").await.expect("a run").pending_activities.remove(0);
+    assert_eq!(seen.attempt, 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn c_113_a_pending_activity_is_described_in_full() {
+    let told = survives(async |rig: &Rig| {
+        rig.start("order-1").await;
+        let command = activity_with("a", |it| {
+            it.schedule_to_close_timeout = Some(seconds(600));
+            it.retry_policy = Some(retries(5, 1.0, 7));
+        });
+        rig.step(vec![command]).await;
+        let first = rig.next_activity().await;
+        rig.fail_activity(&first, "no network").await.expect("taken");
+        let second = rig.next_activity().await;
+        rig.heartbeat(&second, "half").await.expect("taken");
+        rig.point().await;
+        let seen = rig.describe("order-1").await.expect("a run").pending_activities.remove(0);
+        assert_eq!(seen.activity_id, "a");
+        assert_eq!(seen.activity_type.expect("a type").name, "Charge");
+        assert_eq!((seen.attempt, seen.maximum_attempts), (2, 7));
+        assert_eq!(seen.heartbeat_details, Some(payloads("half")));
+        assert_eq!(seen.last_failure.expect("a failure").message, "no network");
+        assert_eq!(seen.last_worker_identity, "worker");
+        assert_eq!(seen.scheduled_time.expect("a time").seconds, 1_000_005);
+        assert_eq!(seen.last_started_time.expect("a time").seconds, 1_000_005);
+        assert_eq!(seen.last_heartbeat_time.expect("a time").seconds, 1_000_005);
+        assert_eq!(seen.expiration_time.expect("a time").seconds, 1_000_600);
+        String::new()
+    });
+    told.await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_attempt_is_kept_with_its_outcome_and_why_it_was_retried() {
+    let told = survives(async |rig: &Rig| {
+        rig.start("order-1").await;
+        rig.step(vec![retried("a", 1, 1.0, 10)]).await;
+        for n in 1..=2 {
+            let work = rig.next_activity().await;
+            rig.fail_activity(&work, &format!("no network, {n}")).await.expect("taken");
+        }
+        let work = rig.next_activity().await;
+        rig.complete_activity(&work, "ok").await.expect("taken");
+        rig.point().await;
+        let engine = rig.engine();
+        let log = engine.activity_attempts(NAMESPACE, &execution("order-1", ""), 5).await;
+        let rows = log.expect("a log").rows;
+        let outcomes: Vec<AttemptOutcome> = rows.iter().map(|row| row.outcome).collect();
+        assert_eq!(
+            outcomes,
+            [AttemptOutcome::Failed, AttemptOutcome::Failed, AttemptOutcome::Completed]
+        );
+        assert_eq!(rows[0].fingerprint, rows[1].fingerprint, "they differ only in a number");
+        rows.iter().map(|row| format!("{} {} {}\n", row.attempt, row.message, row.why)).collect()
+    });
+    insta::assert_snapshot!(told.await, @r"
+    1 no network, 1 retry in 1s: backoff
+    2 no network, 2 retry in 1s: backoff
+    3
+    ");
+}
