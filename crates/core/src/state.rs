@@ -69,7 +69,7 @@ pub struct State {
     /// Started event of the last workflow task that was completed.
     #[prost(int64, tag = "16")]
     pub previous_started_event_id: i64,
-    /// The request that created the run.
+    /// The request that created the run, or the first run of its chain.
     #[prost(string, tag = "17")]
     pub create_request_id: String,
     /// The memo, once the workflow changed it.

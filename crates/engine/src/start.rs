@@ -109,14 +109,15 @@ impl StartPolicy {
 /// What is to be done about a start, given the newest run with that id.
 pub(crate) fn plan(current: Option<&Run>, policy: StartPolicy, request_id: &str) -> Plan {
     let Some(run) = current else { return Plan::Create };
-    let existing =
-        |by_this_request| Plan::Existing { run_id: run.identity().run_id.clone(), by_this_request };
     if !request_id.is_empty() && run.state().create_request_id == request_id {
-        return existing(true);
+        return Plan::Existing { run_id: run.first_run_id().to_owned(), by_this_request: true };
     }
     if run.is_open() {
         return match policy.conflict {
-            Conflict::UseExisting => existing(false),
+            Conflict::UseExisting => {
+                let run_id = run.identity().run_id.clone();
+                Plan::Existing { run_id, by_this_request: false }
+            }
             Conflict::TerminateExisting => Plan::Replace,
             Conflict::Fail | Conflict::Unspecified => {
                 let id = run.identity();

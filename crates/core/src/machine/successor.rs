@@ -158,7 +158,8 @@ fn begin(tx: &mut Tx<'_>, mut started: Started) -> String {
         started,
         user_metadata: tx.run.user_metadata().cloned(),
         links: Vec::new(),
-        request_id: tx.entropy.id(),
+        // Whoever asks again for what began the chain must find it, however far it has gone on.
+        request_id: tx.run.state.create_request_id.clone(),
         signal: None,
     };
     let context = Context { now: tx.now, entropy: tx.entropy.split(), limits: tx.limits };

@@ -197,12 +197,13 @@ impl StartJob {
         let current = found.and_then(|number| desk.run(number));
         match start::plan(current, self.policy, &self.wanted.request_id) {
             Plan::Refuse(error) => Err(*error),
-            Plan::Existing { by_this_request, .. } => {
+            Plan::Existing { by_this_request, run_id } => {
                 let number = found.unwrap_or_default();
                 if let (Some(signal), false) = (self.signal.take(), by_this_request) {
                     desk.apply(number, Input::Signal(Signal { wakes: true, ..signal }))?;
                 }
-                self.done(desk, number, by_this_request, false, None)
+                let done = self.done(desk, number, by_this_request, false, None)?;
+                Ok(Done { run_id, ..done })
             }
             Plan::Replace => {
                 let now = desk.now();
