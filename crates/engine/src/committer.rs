@@ -111,6 +111,8 @@ pub(crate) struct Committer {
     pub(crate) hot: Arc<Hot>,
     pub(crate) stats: Arc<CommitStats>,
     pub(crate) fenced: Arc<AtomicBool>,
+    /// Told of each run that the store will not have.
+    pub(crate) refused: Box<dyn Fn(ShardNumber, RunNumber) + Send + Sync>,
 }
 
 impl Committer {
@@ -165,7 +167,7 @@ impl Committer {
     }
 
     /// Makes the works durable; `false` if this engine does not own the data any more.
-    async fn commit(&mut self, works: &mut Vec<Work>) -> bool {
+    async fn commit(&mut self, works: &mut [Work]) -> bool {
         let runs: Vec<Vec<RunNumber>> =
             works.iter().map(|work| work.writes.iter().map(|write| write.run).collect()).collect();
         let writes = fold(works);
@@ -181,15 +183,27 @@ impl Committer {
                 let Some(refused) = self.commit_one_by_one(&batch.writes).await else {
                     return false;
                 };
-                let mut runs = runs.into_iter();
-                works.retain(|_| {
-                    runs.next().is_some_and(|runs| runs.iter().all(|run| !refused.contains(run)))
-                });
+                self.drop_refused(works, &runs, &refused);
                 true
             }
             Err(error) => {
                 tracing::error!(%error, "the data is lost to this engine; it stops");
                 false
+            }
+        }
+    }
+
+    /// What builds on a run that was refused is never said, and its shard must forget it.
+    fn drop_refused(
+        &self,
+        works: &mut [Work],
+        runs: &[Vec<RunNumber>],
+        refused: &BTreeSet<RunNumber>,
+    ) {
+        for (work, runs) in works.iter_mut().zip(runs) {
+            for run in runs.iter().filter(|run| refused.contains(run)) {
+                work.releases.clear();
+                (self.refused)(work.shard, *run);
             }
         }
     }

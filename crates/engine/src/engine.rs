@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use steadfast_store::{ShardNumber, Store};
+use steadfast_store::{RunNumber, ShardNumber, Store};
 use tokio::sync::oneshot;
 
 use crate::{
@@ -103,6 +103,7 @@ impl Engine {
             hot: Arc::clone(&shared.hot),
             stats: Arc::clone(&shared.stats),
             fenced: Arc::clone(&shared.fenced),
+            refused: tell_refused(Arc::downgrade(&shared)),
         };
         let (handle, committing) = committer.spawn();
         let (mailboxes, inboxes): (Vec<_>, Vec<_>) = (0..shards).map(|_| Mailbox::new()).unzip();
@@ -155,6 +156,16 @@ impl Engine {
     pub fn commit_stats(&self) -> &CommitStats {
         &self.running.shared.stats
     }
+}
+
+/// Tells a shard which run of it the store will not have.
+fn tell_refused(shared: Weak<Shared>) -> Box<dyn Fn(ShardNumber, RunNumber) + Send + Sync> {
+    Box::new(move |shard, run| {
+        let Some(shared) = shared.upgrade() else { return };
+        if let Some(mailbox) = shared.mailbox(shard) {
+            mailbox.send(Mail::Refused(run));
+        }
+    })
 }
 
 /// Forgets queues that nobody has used for a while.

@@ -47,13 +47,11 @@ impl<T, R> Matching<T, R> {
     pub(crate) fn offer(&self, name: &QueueName, task: T) -> Option<(Poller<R>, T)> {
         let mut queues = self.lock();
         let queue = queues.entry(name.clone()).or_default();
-        match queue.take_poller() {
-            Some(poller) => Some((poller, task)),
-            None => {
-                queue.push(task);
-                None
-            }
+        if let Some(poller) = queue.take_poller() {
+            return Some((poller, task));
         }
+        queue.push(task);
+        None
     }
 
     /// Takes a task, or waits for one as `poller`.

@@ -246,24 +246,21 @@ impl Job for DeleteJob {
     }
 
     fn run(self: Box<Self>, desk: &mut Desk<'_>, found: Option<RunNumber>) {
-        let outcome = match found {
-            None => Err(not_found(&self.address)),
-            Some(number) => {
-                if desk.run(number).is_some_and(Run::is_open) {
-                    let terminate = Terminate {
-                        reason: "Delete workflow execution".to_owned(),
-                        identity: "history-service".to_owned(),
-                        ..Terminate::default()
-                    };
-                    // It is open, so it can be terminated.
-                    let _ = desk.apply(number, Input::Terminate(terminate));
-                }
-                desk.delete(number);
-                Ok(())
-            }
+        let Some(number) = found else {
+            let error = not_found(&self.address);
+            desk.release(move || drop(self.slot.send(Err(error))));
+            return;
         };
-        let slot = self.slot;
-        desk.release(move || drop(slot.send(outcome)));
+        if desk.run(number).is_some_and(Run::is_open) {
+            let terminate = Terminate {
+                reason: "Delete workflow execution".to_owned(),
+                identity: "history-service".to_owned(),
+                ..Terminate::default()
+            };
+            // It is open, so it can be terminated.
+            let _ = desk.apply(number, Input::Terminate(terminate));
+        }
+        desk.delete_when_quiet(number, self.slot);
     }
 
     fn fail(self: Box<Self>, error: Error) {

@@ -4,17 +4,19 @@
 //! committer together. Only workflow tasks may leave at once, because a worker's answer to one
 //! that did not become durable is refused.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use steadfast_core::{
     Context, Effect, Input, Refused, Run, Start, Timestamp, Transition, UpdateProgress,
 };
 use steadfast_proto::workflowservice::PollActivityTaskQueueResponse;
 use steadfast_store::{RunNumber, RunWrite};
+use tokio::sync::oneshot;
 
 use super::{Entry, Shard, Shared, outbox};
 use crate::{
     committer::Release,
+    error::Error,
     gift::Gift,
     listing,
     namespaces::Namespace,
@@ -27,7 +29,12 @@ pub(crate) struct Desk<'a> {
     pub(super) shard: &'a mut Shard,
     writes: Vec<RunWrite>,
     releases: Vec<Release>,
+    /// The runs that were given something.
+    touched: BTreeSet<RunNumber>,
 }
+
+/// Somebody who wants a run deleted.
+pub(crate) type Deleter = oneshot::Sender<Result<(), Error>>;
 
 /// What whoever caused a transition would like to have of it at once.
 #[derive(Debug, Default)]
@@ -44,13 +51,18 @@ pub(crate) struct Wishes {
 
 impl<'a> Desk<'a> {
     pub(super) fn new(shard: &'a mut Shard) -> Self {
-        Self { shard, writes: Vec::new(), releases: Vec::new() }
+        Self { shard, writes: Vec::new(), releases: Vec::new(), touched: BTreeSet::new() }
     }
 
     /// Hands everything over. A job that panics before this leaves no trace.
     pub(super) fn finish(&mut self) {
         self.shard.writes.append(&mut self.writes);
         self.shard.releases.append(&mut self.releases);
+    }
+
+    /// The runs that were given something, when it all came to nothing.
+    pub(super) fn touched(&mut self) -> BTreeSet<RunNumber> {
+        std::mem::take(&mut self.touched)
     }
 
     /// The time.
@@ -91,6 +103,7 @@ impl<'a> Desk<'a> {
         input: Input,
         wishes: &mut Wishes,
     ) -> Result<(), Refused> {
+        self.touched.insert(number);
         let now = self.now();
         let entropy = self.shard.shared.ids.entropy();
         let Some(entry) = self.shard.cache.get_mut(number) else { return Err(Refused::WrongRun) };
@@ -100,7 +113,31 @@ impl<'a> Desk<'a> {
         let mut transition = entry.run.apply(input, context)?;
         let refused = transition.refused.take();
         self.take_in(number, transition, due, wishes);
+        self.delete_if_wanted(number);
         refused.map_or(Ok(()), Err)
+    }
+
+    /// Deletes a run as soon as everybody has heard what it has to say, and then tells `slot`.
+    pub(crate) fn delete_when_quiet(&mut self, number: RunNumber, slot: Deleter) {
+        if let Some(entry) = self.shard.cache.get_mut(number) {
+            entry.deleters.push(slot);
+            self.delete_if_wanted(number);
+        }
+    }
+
+    fn delete_if_wanted(&mut self, number: RunNumber) {
+        let Some(entry) = self.shard.cache.get_mut(number) else { return };
+        if entry.deleters.is_empty() || entry.run.messages().iter().next().is_some() {
+            return;
+        }
+        let deleters = std::mem::take(&mut entry.deleters);
+        self.delete(number);
+        self.release(move || {
+            for slot in deleters {
+                // Whoever wanted it deleted may have gone.
+                let _ = slot.send(Ok(()));
+            }
+        });
     }
 
     /// Creates a run.
@@ -126,6 +163,7 @@ impl<'a> Desk<'a> {
         wishes: &mut Wishes,
     ) -> RunNumber {
         let number = self.shard.shared.numbers.next();
+        self.touched.insert(number);
         let identity = rows::identity(run.identity());
         self.shard.cache.insert(Entry::created(number, run, limits), true);
         let created = RunWrite {

@@ -13,7 +13,7 @@ use steadfast_proto::history::HistoryEvent;
 use steadfast_store::RunNumber;
 use tokio::sync::oneshot;
 
-use crate::{committer::Hot, query::Waiting};
+use crate::{committer::Hot, error::Error, query::Waiting};
 
 /// A run in memory.
 #[derive(Debug)]
@@ -35,6 +35,8 @@ pub(crate) struct Entry {
     pub(crate) carried: BTreeMap<String, Waiting>,
     pub(crate) update_watchers: Vec<UpdateWatcher>,
     pub(crate) hot: Option<HotTask>,
+    /// Those who want it deleted, while it has something to say.
+    pub(crate) deleters: Vec<oneshot::Sender<Result<(), Error>>>,
     /// When it was last used, by the shard's own count.
     pub(crate) used: u64,
 }
@@ -98,6 +100,7 @@ impl Entry {
             carried: BTreeMap::new(),
             update_watchers: Vec::new(),
             hot: None,
+            deleters: Vec::new(),
             used: 0,
         }
     }
@@ -164,6 +167,7 @@ impl Entry {
             && self.update_watchers.iter().all(|watcher| watcher.slot.is_closed())
             && self.queries.is_empty()
             && self.carried.is_empty()
+            && self.deleters.is_empty()
             && self.run.updates().iter().all(|(_, update)| update.request.is_none())
     }
 }

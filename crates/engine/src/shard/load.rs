@@ -1,9 +1,9 @@
 //! Runs that are not in memory are read, while the shard goes on with others.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use steadfast_core::{Run, Stored};
-use steadfast_store::{Lookup, Order, Outcome, RunIdentity, RunRows};
+use steadfast_store::{Lookup, Order, Outcome, RunIdentity, RunNumber, RunRows};
 
 use super::{
     Entry, Shard, Shared,
@@ -21,10 +21,12 @@ impl Shard {
         let shared = Arc::clone(&self.shared);
         let number = self.number;
         let evictions = self.cache.evictions();
+        let durable = self.durable.get();
         tokio::spawn(async move {
             let outcome = read_patiently(&shared, &address).await;
             if let Some(mailbox) = shared.mailbox(number) {
-                mailbox.send(Mail::Loaded(Loaded { address, evictions, outcome }));
+                let loaded = Loaded { address, evictions, durable, outcome };
+                mailbox.send(Mail::Loaded(Box::new(loaded)));
             }
         });
     }
@@ -41,6 +43,13 @@ impl Shard {
                 if !is_known && loaded.evictions != self.cache.evictions() {
                     for job in jobs {
                         self.dispatch(job);
+                    }
+                    return;
+                }
+                if !is_known && self.is_too_early(rows.run, loaded.durable) {
+                    let wait = self.shared.limits.commit_retry.0;
+                    for job in jobs {
+                        self.try_later(job, wait);
                     }
                     return;
                 }
@@ -62,6 +71,16 @@ impl Shard {
         }
     }
 
+    /// Whether a run was read before the store knew the last of it.
+    fn is_too_early(&mut self, number: RunNumber, durable: u64) -> bool {
+        let Some(until) = self.quarantined.get(&number) else { return false };
+        if *until > durable {
+            return true;
+        }
+        self.quarantined.remove(&number);
+        false
+    }
+
     fn refuse(
         &self,
         jobs: impl IntoIterator<Item = Box<dyn Job>>,
@@ -77,18 +96,18 @@ impl Shard {
         };
         for job in jobs {
             if answer.code == Code::Unavailable && job.must_be_done() {
-                self.try_later(job);
+                self.try_later(job, self.shared.limits.commit_retry.1);
             } else {
                 job.fail(answer.clone());
             }
         }
     }
 
-    fn try_later(&self, job: Box<dyn Job>) {
+    pub(super) fn try_later(&self, job: Box<dyn Job>, wait: Duration) {
         let shared = Arc::clone(&self.shared);
         let number = self.number;
         tokio::spawn(async move {
-            shared.clock.sleep(shared.limits.commit_retry.1).await;
+            shared.clock.sleep(wait).await;
             if let Some(mailbox) = shared.mailbox(number) {
                 mailbox.send(Mail::Job(job));
             }

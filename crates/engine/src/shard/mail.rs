@@ -14,11 +14,13 @@ pub(crate) enum Mail {
     /// Do this.
     Job(Box<dyn Job>),
     /// This was read, for those who wait for it.
-    Loaded(Loaded),
+    Loaded(Box<Loaded>),
     /// These are due.
     Due(Result<Vec<(Timestamp, RunNumber)>, steadfast_store::Error>),
     /// These have work to hand out.
     Work(Result<Vec<RunNumber>, steadfast_store::Error>),
+    /// The store will not have what this run has become.
+    Refused(RunNumber),
     /// Finish what you have and go.
     Stop(oneshot::Sender<()>),
 }
@@ -28,6 +30,8 @@ pub(crate) struct Loaded {
     pub(crate) address: Address,
     /// How many runs the shard had let go of when the reading began.
     pub(crate) evictions: u64,
+    /// How far the shard's works were durable when the reading began.
+    pub(crate) durable: u64,
     pub(crate) outcome: Result<Option<(RunRows, Box<Run>)>, LoadError>,
 }
 

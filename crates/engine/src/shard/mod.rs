@@ -45,7 +45,7 @@ pub(crate) use tasks::fill_history;
 
 use crate::{
     committer::{Handle, Release, Watermark, Work},
-    error::{Code, Error},
+    error::Error,
 };
 use due::{Due, Place};
 
@@ -59,7 +59,8 @@ pub(crate) struct Shard {
     cache_max: usize,
     due: Due,
     pending: BTreeMap<PendingKey, VecDeque<Box<dyn Job>>>,
-    /// Runs in which something went badly wrong, with the last work that they are part of.
+    /// Runs that are not in memory although the store does not know the last of them yet, with
+    /// the work that must be durable before they may be read.
     quarantined: BTreeMap<RunNumber, u64>,
     /// How far the runs with work to hand out were brought back; `None` when all were.
     recovered: Option<RunNumber>,
@@ -127,6 +128,7 @@ impl Shard {
             self.do_what_is_due();
             self.submit();
             self.cache.evict(self.cache_max, self.durable.get());
+            self.forget_quarantine();
             if self.stopping.is_some() {
                 break;
             }
@@ -155,7 +157,7 @@ impl Shard {
                 job.fail(Error::overloaded("storage is behind; try again"));
             }
             Mail::Job(job) => self.dispatch(job),
-            Mail::Loaded(loaded) => self.take_loaded(loaded),
+            Mail::Loaded(loaded) => self.take_loaded(*loaded),
             Mail::Due(Ok(rows)) => self.due.end_reading(rows),
             Mail::Due(Err(error)) => {
                 tracing::warn!(%error, "due runs could not be read; trying again");
@@ -165,6 +167,10 @@ impl Shard {
             Mail::Work(Err(error)) => {
                 tracing::warn!(%error, "runs with work could not be read; trying again");
                 self.recovering = false;
+            }
+            Mail::Refused(number) => {
+                tracing::error!(run = number.0, "the store refused a run: it is read anew");
+                self.set_apart(number);
             }
             Mail::Stop(stopped) => self.stopping = Some(stopped),
         }
@@ -191,27 +197,40 @@ impl Shard {
         }
     }
 
-    /// Does a job. If it panics, its run is set apart and the others go on.
+    /// Does a job. If it panics, the runs that it touched are set apart and the others go on.
     fn perform(&mut self, job: Box<dyn Job>, found: Option<RunNumber>) {
-        if let Some(number) = found
-            && let Some(until) = self.quarantined.get(&number)
-        {
-            if *until > self.durable.get() {
-                job.fail(Error::new(Code::Internal, "the run is set apart after a fault"));
-                return;
-            }
-            self.quarantined.remove(&number);
-        }
         let mut desk = Desk::new(self);
         let done = std::panic::catch_unwind(AssertUnwindSafe(|| {
             job.run(&mut desk, found);
             desk.finish();
         }));
         if done.is_err() {
-            tracing::error!(run = ?found, "a fault in a run: it is set apart and read anew");
-            if let Some(entry) = found.and_then(|number| self.cache.remove(number)) {
-                self.quarantined.insert(entry.number, entry.last_work);
+            let touched = desk.touched();
+            tracing::error!(runs = ?touched, "a fault in a run: it is set apart and read anew");
+            for number in touched.into_iter().chain(found) {
+                self.set_apart(number);
             }
+        }
+    }
+
+    /// Forgets a run that is not what it should be. It is read again once all that it was part of
+    /// is durable: before that, the store does not know it as it is.
+    fn set_apart(&mut self, number: RunNumber) {
+        let Some(entry) = self.cache.remove(number) else { return };
+        self.due.set(number, entry.run.next_due(), None);
+        let is_written = self.writes.iter().any(|write| write.run == number);
+        let until = if is_written { self.next_work } else { self.next_work - 1 };
+        self.quarantined.insert(number, until);
+        // What it still has to do, it does when it is read. Not at once: the fault may come again.
+        let wait = self.shared.limits.commit_retry.1;
+        self.try_later(Box::new(outbox::RecoverJob::new(number)), wait);
+    }
+
+    /// Nobody reads, so nobody has read what is out of date.
+    fn forget_quarantine(&mut self) {
+        if self.pending.is_empty() {
+            let durable = self.durable.get();
+            self.quarantined.retain(|_, until| *until > durable);
         }
     }
 
@@ -231,7 +250,8 @@ impl Shard {
         let Some((after, until)) = self.due.begin_reading(now) else { return };
         let shared = Arc::clone(&self.shared);
         let number = self.number;
-        self.releases.push(Box::new(move || drop(tokio::spawn(read_due(shared, number, after, until)))));
+        self.releases
+            .push(Box::new(move || drop(tokio::spawn(read_due(shared, number, after, until)))));
         self.submit();
     }
 

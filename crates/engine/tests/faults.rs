@@ -1,0 +1,205 @@
+//! Storage that is full, busy or failing for a while; an engine that stops, or is replaced.
+
+use std::sync::{Arc, atomic::Ordering};
+
+use steadfast_engine::{Code, Engine, Limits, Options};
+use steadfast_store::{Memory, Store};
+
+use crate::common::{
+    Base, Fault, QUEUE, Rig, activity, calls::activity_poll, complete, survives, timer,
+};
+
+/// One workflow with one activity and one timer.
+async fn tell(rig: &Rig) -> String {
+    rig.start("order-1").await;
+    rig.step(vec![activity("a")]).await;
+    let work = rig.next_activity().await;
+    rig.complete_activity(&work, "paid").await.expect("taken");
+    rig.step(vec![timer("t", 60)]).await;
+    rig.step(vec![complete("done")]).await;
+    rig.names("order-1").await.join(" ")
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_commit_that_fails_in_any_way_at_any_time_is_made_good() {
+    let expected = tell(&Rig::new().await).await;
+    for fault in [Fault::Busy, Fault::Full, Fault::LostBefore, Fault::LostAfter] {
+        for nth in 0..10 {
+            let rig = Rig::new().await;
+            let quiet = std::iter::repeat_n(Fault::None, nth);
+            rig.store().fail_commits(quiet.chain([fault; 3]));
+            assert_eq!(tell(&rig).await, expected, "{fault:?} at commit {nth}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_read_that_fails_is_tried_again() {
+    let expected = tell(&Rig::new().await).await;
+    for nth in 0..6 {
+        let rig = Rig::new().await;
+        rig.start("order-1").await;
+        rig.crash().await;
+        let quiet = std::iter::repeat_n(Fault::None, nth);
+        rig.store().fail_reads(quiet.chain([Fault::LostBefore; 3]));
+        rig.step(vec![activity("a")]).await;
+        rig.crash().await;
+        let work = rig.next_activity().await;
+        rig.complete_activity(&work, "paid").await.expect("taken");
+        rig.crash().await;
+        rig.step(vec![timer("t", 60)]).await;
+        rig.crash().await;
+        rig.step(vec![complete("done")]).await;
+        assert_eq!(rig.names("order-1").await.join(" "), expected, "at read {nth}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_acknowledged_while_the_disk_is_full_and_all_of_it_afterwards() {
+    let rig = Rig::new().await;
+    rig.store().fail_commits([Fault::Full; 12]);
+    let mut starts = tokio::task::JoinSet::new();
+    for n in 0..20 {
+        let engine = rig.engine();
+        starts.spawn(async move {
+            engine.start_workflow_execution(start_request(&format!("order-{n}"))).await
+        });
+    }
+    rig.wait(2).await;
+    assert!(starts.try_join_next().is_none(), "nothing is durable yet");
+    let started = starts.join_all().await;
+    assert!(started.iter().all(Result::is_ok), "{started:?}");
+    rig.crash().await;
+    assert_eq!(rig.count("").await, Ok(20));
+    assert!(rig.engine().commit_stats().retries.load(Ordering::Relaxed) < 12);
+}
+
+fn start_request(workflow_id: &str) -> steadfast_proto::workflowservice::StartWorkflowExecutionRequest {
+    steadfast_proto::workflowservice::StartWorkflowExecutionRequest {
+        namespace: crate::common::NAMESPACE.to_owned(),
+        workflow_id: workflow_id.to_owned(),
+        workflow_type: Some(steadfast_proto::common::WorkflowType { name: "Order".to_owned() }),
+        task_queue: Some(crate::common::queue(QUEUE)),
+        ..steadfast_proto::workflowservice::StartWorkflowExecutionRequest::default()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_in_good_order_loses_nothing() {
+    for base in [Base::memory, Base::sqlite] {
+        let rig = Rig::on(base()).await;
+        let mut starts = tokio::task::JoinSet::new();
+        for n in 0..50 {
+            let engine = rig.engine();
+            starts.spawn(async move {
+                engine.start_workflow_execution(start_request(&format!("order-{n}"))).await
+            });
+        }
+        tokio::task::yield_now().await;
+        rig.restart().await;
+        let mut answered = 0;
+        for answer in starts.join_all().await {
+            match answer {
+                Ok(_) => answered += 1,
+                Err(error) => assert_eq!(error.code, Code::Unavailable, "{error}"),
+            }
+        }
+        assert!(rig.count("").await.expect("a count") >= answered);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_stop_every_call_says_that_the_engine_stops() {
+    let rig = Rig::new().await;
+    rig.start("order-1").await;
+    let engine = rig.engine();
+    let poll = tokio::spawn({
+        let engine = engine.clone();
+        async move { engine.poll_activity_task_queue(activity_poll(QUEUE)).await }
+    });
+    rig.settle().await;
+    engine.stop().await;
+    assert_eq!(rig.start_with("order-2", |_| {}).await.expect_err("stopped").code, Code::Unavailable);
+    assert_eq!(rig.signal("order-1", "go").await.expect_err("stopped").code, Code::Unavailable);
+    // A poll that waits may end with nothing, or with the news; it must end.
+    let _ = poll.await.expect("it ends");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_engine_whose_data_was_taken_over_acknowledges_nothing_more() {
+    for base in [Base::memory, Base::sqlite] {
+        let rig = Rig::on(base()).await;
+        rig.start("order-1").await;
+        let old = rig.engine();
+        let new = rig.second().await;
+        let refused = old.start_workflow_execution(start_request("order-2")).await;
+        assert_eq!(refused.expect_err("not its data any more").code, Code::Unavailable);
+        assert!(old.is_fenced());
+        assert!(!new.is_fenced());
+        new.start_workflow_execution(start_request("order-3")).await.expect("its data");
+        let refused = old.signal_workflow_execution(
+            steadfast_proto::workflowservice::SignalWorkflowExecutionRequest {
+                namespace: crate::common::NAMESPACE.to_owned(),
+                workflow_execution: Some(crate::common::execution("order-1", "")),
+                signal_name: "go".to_owned(),
+                ..steadfast_proto::workflowservice::SignalWorkflowExecutionRequest::default()
+            },
+        );
+        assert_eq!(refused.await.expect_err("not its data any more").code, Code::Unavailable);
+        assert_eq!(rig.count("").await, Ok(2));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn p_21_after_a_kill_the_work_is_offered_at_once() {
+    let told = survives(async |rig: &Rig| {
+        for n in 0..30 {
+            rig.start(&format!("order-{n}")).await;
+        }
+        for _ in 0..15 {
+            rig.step(vec![activity("a")]).await;
+        }
+        rig.crash().await;
+        let before = rig.elapsed();
+        for _ in 0..15 {
+            rig.step(vec![complete("done")]).await;
+            rig.next_activity().await;
+        }
+        assert_eq!(rig.elapsed(), before, "no time passes");
+        String::new()
+    });
+    told.await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn runs_that_do_not_fit_into_memory_go_on_all_the_same() {
+    let limits = Limits { cached_runs_max: 8, recovery_page_max: 4, ..Limits::default() };
+    for base in [Base::memory, Base::sqlite] {
+        let rig = Rig::with(base(), limits.clone()).await;
+        for n in 0..60 {
+            rig.start(&format!("order-{n}")).await;
+        }
+        for n in 0..60 {
+            rig.step(vec![timer("t", 1_000 + n)]).await;
+        }
+        rig.crash().await;
+        for _ in 0..60 {
+            rig.step(vec![activity("a")]).await;
+        }
+        rig.crash().await;
+        for _ in 0..60 {
+            let work = rig.next_activity().await;
+            rig.complete_activity(&work, "paid").await.expect("taken");
+            rig.step(vec![complete("done")]).await;
+        }
+        assert_eq!(rig.count("ExecutionStatus = 'Completed'").await, Ok(60));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_is_not_there_is_an_error_when_opening() {
+    let memory = Memory::new();
+    memory.close().await.expect("closed");
+    let opened = Engine::open(Arc::new(memory), Options::default()).await;
+    opened.expect_err("it is closed");
+}
