@@ -1,0 +1,320 @@
+//! Runs activities: most of them well, some of them as badly as workers can.
+
+use std::{sync::Arc, time::Duration};
+
+use steadfast_engine::{Clock as _, Code, Timestamp};
+use steadfast_proto::workflowservice as ws;
+
+use crate::{
+    chance::Chance,
+    host::Trouble,
+    ledger::{Attempt, Delivery},
+    program::Task,
+    wire,
+    world::World,
+};
+
+/// How an attempt is treated.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Manner {
+    /// As it should be.
+    Good,
+    /// It is never heard of again.
+    Vanish,
+    /// It is answered when its time is over.
+    Late,
+    /// It is answered twice.
+    Twice,
+    /// It is answered, and the answer to that is not waited for.
+    Hasty,
+}
+
+/// Works for ever.
+pub(super) async fn run(world: Arc<World>, number: u64) {
+    let who = format!("act-{number}");
+    let mut chance = world.chance.child(&who);
+    let mut count = 0_u64;
+    loop {
+        let request = ws::PollActivityTaskQueueRequest {
+            namespace: wire::NAMESPACE.to_owned(),
+            task_queue: Some(wire::queue(wire::QUEUE)),
+            identity: who.clone(),
+            ..ws::PollActivityTaskQueueRequest::default()
+        };
+        let hasty = chance.percent(10) && !world.faults.are_over();
+        let patience = if hasty { chance.millis(0, 200) } else { Duration::from_secs(90) };
+        let poll = world.hurry(patience, |engine| async move {
+            engine.poll_activity_task_queue(request).await
+        });
+        match poll.await {
+            Ok(task) if !task.task_token.is_empty() => {
+                count += 1;
+                let chance = chance.child(&count.to_string());
+                take(&world, &who, task, chance);
+            }
+            Ok(_) => {}
+            Err(_) => world.wait(chance.millis(5, 100)).await,
+        }
+    }
+}
+
+/// Takes an activity on, beside all others.
+pub(super) fn take(
+    world: &Arc<World>,
+    who: &str,
+    task: ws::PollActivityTaskQueueResponse,
+    chance: Chance,
+) {
+    let work = Work::new(Arc::clone(world), who, task, chance);
+    if let Some(work) = work {
+        drop(tokio::spawn(work.run()));
+    }
+}
+
+/// One attempt in a worker's hands.
+struct Work {
+    world: Arc<World>,
+    who: String,
+    token: Vec<u8>,
+    workflow_id: String,
+    key: Attempt,
+    task: Task,
+    manner: Manner,
+    chance: Chance,
+}
+
+impl Work {
+    fn new(
+        world: Arc<World>,
+        who: &str,
+        given: ws::PollActivityTaskQueueResponse,
+        mut chance: Chance,
+    ) -> Option<Self> {
+        let execution = given.workflow_execution.clone().unwrap_or_default();
+        let key = Attempt {
+            run_id: execution.run_id,
+            activity_id: given.activity_id.clone(),
+            number: u32::try_from(given.attempt).unwrap_or_default(),
+        };
+        let workflow_id = execution.workflow_id;
+        let what = format!("{workflow_id} {} #{} delivered", key.activity_id, key.number);
+        world.note(who, &what);
+        let Ok(task) = wire::text(given.input.as_ref()).parse::<Task>() else {
+            world.ledger.fault(&workflow_id, "an activity came without its input");
+            return None;
+        };
+        record(&world, &workflow_id, &key, task, &given);
+        let manner = if world.faults.are_over() { Manner::Good } else { manner(&mut chance) };
+        let (who, token) = (who.to_owned(), given.task_token);
+        Some(Self { world, who, token, workflow_id, key, task, manner, chance })
+    }
+
+    async fn run(mut self) {
+        match self.manner {
+            Manner::Vanish => return,
+            Manner::Late => {
+                let over = Duration::from_millis(self.task.start_to_close_ms);
+                self.world.wait(over + self.chance.millis(0, 3_000)).await;
+            }
+            Manner::Good | Manner::Twice | Manner::Hasty => {
+                if self.work().await {
+                    self.cancelled().await;
+                    return;
+                }
+            }
+        }
+        if self.key.number <= self.task.fails || self.task.fatal {
+            self.fail().await;
+        } else {
+            self.complete().await;
+        }
+    }
+
+    /// Works for as long as it takes. Says whether it was asked to stop.
+    async fn work(&mut self) -> bool {
+        let mut left = Duration::from_millis(self.task.work_ms);
+        let beat = Duration::from_millis(self.task.heartbeat_ms / 3);
+        while !beat.is_zero() && left > beat {
+            self.world.wait(beat).await;
+            left -= beat;
+            let request = ws::RecordActivityTaskHeartbeatRequest {
+                task_token: self.token.clone(),
+                identity: self.who.clone(),
+                namespace: wire::NAMESPACE.to_owned(),
+                details: Some(wire::payloads("beat")),
+                ..ws::RecordActivityTaskHeartbeatRequest::default()
+            };
+            let beat = self
+                .world
+                .host
+                .call(|engine| async move { engine.record_activity_task_heartbeat(request).await });
+            if beat.await.is_ok_and(|heard| heard.cancel_requested) {
+                return true;
+            }
+        }
+        self.world.wait(left).await;
+        false
+    }
+
+    async fn complete(&self) {
+        let result = format!("{} {} {}", self.key.run_id, self.key.activity_id, self.key.number);
+        let request = ws::RespondActivityTaskCompletedRequest {
+            task_token: self.token.clone(),
+            result: Some(wire::payloads(&result)),
+            identity: self.who.clone(),
+            namespace: wire::NAMESPACE.to_owned(),
+            ..ws::RespondActivityTaskCompletedRequest::default()
+        };
+        let say = || async {
+            let answer = self.world.insist(10, |engine| {
+                let request = request.clone();
+                async move { engine.respond_activity_task_completed(request).await }
+            });
+            self.within_manner(answer).await.map(drop)
+        };
+        let first = say().await;
+        self.outcome("completed", &first);
+        if first.is_ok() {
+            let mut book = self.world.ledger.book();
+            if let Some(delivery) = book.deliveries.get_mut(&self.key) {
+                delivery.completed = Some(result.clone());
+            }
+        }
+        if self.manner == Manner::Twice && say().await.is_ok() && first.is_ok() {
+            self.broken("a second answer to the same attempt was taken");
+        }
+    }
+
+    async fn fail(&self) {
+        self.over_by(self.world.clock.now());
+        let fatal = self.task.fatal && self.key.number > self.task.fails;
+        let request = ws::RespondActivityTaskFailedRequest {
+            task_token: self.token.clone(),
+            failure: Some(wire::failure("planned", fatal)),
+            identity: self.who.clone(),
+            namespace: wire::NAMESPACE.to_owned(),
+            ..ws::RespondActivityTaskFailedRequest::default()
+        };
+        let say = || async {
+            let answer = self.world.insist(10, |engine| {
+                let request = request.clone();
+                async move { engine.respond_activity_task_failed(request).await }
+            });
+            self.within_manner(answer).await.map(drop)
+        };
+        let first = say().await;
+        self.outcome("failed", &first);
+        if self.manner == Manner::Twice && say().await.is_ok() && first.is_ok() {
+            self.broken("a second answer to the same attempt was taken");
+        }
+    }
+
+    async fn cancelled(&self) {
+        let request = ws::RespondActivityTaskCanceledRequest {
+            task_token: self.token.clone(),
+            identity: self.who.clone(),
+            namespace: wire::NAMESPACE.to_owned(),
+            ..ws::RespondActivityTaskCanceledRequest::default()
+        };
+        let answer = self.world.insist(10, |engine| {
+            let request = request.clone();
+            async move { engine.respond_activity_task_canceled(request).await }
+        });
+        self.outcome("cancelled", &answer.await.map(drop));
+    }
+
+    async fn within_manner<T>(
+        &self,
+        answer: impl Future<Output = Result<T, Trouble>>,
+    ) -> Result<T, Trouble> {
+        if self.manner != Manner::Hasty {
+            return answer.await;
+        }
+        tokio::select! {
+            biased;
+            answer = answer => answer,
+            () = self.world.wait(Duration::from_millis(1)) => Err(Trouble::Lost),
+        }
+    }
+
+    fn outcome(&self, what: &str, answer: &Result<(), Trouble>) {
+        let Attempt { activity_id, number, .. } = &self.key;
+        let heard = match answer {
+            Ok(()) => "ok".to_owned(),
+            Err(trouble) => trouble.to_string(),
+        };
+        let line = format!("{} {activity_id} #{number} {what}: {heard}", self.workflow_id);
+        self.world.note(&self.who, &line);
+        if let Err(Trouble::Refused(error)) = answer
+            && !matches!(error.code, Code::NotFound | Code::Unavailable)
+        {
+            self.broken(&format!("an answer was refused: {error}"));
+        }
+    }
+
+    /// The attempt may be over from then on.
+    fn over_by(&self, at: Timestamp) {
+        let mut book = self.world.ledger.book();
+        if let Some(delivery) = book.deliveries.get_mut(&self.key) {
+            delivery.over_at = delivery.over_at.min(at);
+        }
+    }
+
+    fn broken(&self, what: &str) {
+        let Attempt { activity_id, number, .. } = &self.key;
+        self.world.ledger.fault(&self.workflow_id, format!("{activity_id} #{number}: {what}"));
+    }
+}
+
+/// Writes a delivery down, and checks that it may be.
+fn record(
+    world: &World,
+    workflow_id: &str,
+    key: &Attempt,
+    task: Task,
+    given: &ws::PollActivityTaskQueueResponse,
+) {
+    let seen_at = world.clock.latest();
+    let mut timeout = task.start_to_close_ms;
+    if task.heartbeat_ms > 0 {
+        timeout = timeout.min(task.heartbeat_ms);
+    }
+    let started_at = wire::instant(given.started_time.as_ref());
+    let delivery = Delivery {
+        workflow_id: workflow_id.to_owned(),
+        over_at: started_at.after(Duration::from_millis(timeout)),
+        completed: None,
+    };
+    let mut book = world.ledger.book();
+    let before = Attempt { number: key.number.saturating_sub(1), ..key.clone() };
+    let earliest = book
+        .deliveries
+        .get(&before)
+        .map(|before| before.over_at.after(wire::backoff(task.initial_ms, key.number)));
+    let twice = book.deliveries.insert(key.clone(), delivery).is_some();
+    drop(book);
+    let broken = |what: String| {
+        let Attempt { activity_id, number, .. } = key;
+        world.ledger.fault(workflow_id, format!("{activity_id} #{number}: {what}"));
+    };
+    if twice {
+        broken("the same attempt was delivered twice".to_owned());
+    }
+    if task.attempts_max > 0 && key.number > task.attempts_max {
+        broken(format!("only {} attempts were allowed", task.attempts_max));
+    }
+    if let Some(earliest) = earliest.filter(|earliest| seen_at < *earliest) {
+        let early = earliest.since(seen_at);
+        broken(format!("it came {early:?} before the attempt before could be over and waited for"));
+    }
+}
+
+fn manner(chance: &mut Chance) -> Manner {
+    match chance.below(20) {
+        0 => Manner::Vanish,
+        1 => Manner::Late,
+        2 => Manner::Twice,
+        3 => Manner::Hasty,
+        _ => Manner::Good,
+    }
+}

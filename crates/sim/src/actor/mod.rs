@@ -1,0 +1,29 @@
+//! Those who use the engine, and those who break things.
+
+mod activity_worker;
+mod chaos;
+mod client;
+mod workflow_worker;
+
+use std::sync::Arc;
+
+use tokio::task::JoinHandle;
+
+use crate::world::World;
+
+/// Lets everybody loose. The first is the one who breaks things and the rest are clients: they end
+/// when faults do. Workers go on for ever.
+pub(crate) fn spawn(world: &Arc<World>) -> Vec<JoinHandle<()>> {
+    let mut draw = world.chance.child("actors");
+    for number in 0..draw.between(1, 3) {
+        drop(tokio::spawn(workflow_worker::run(Arc::clone(world), number)));
+    }
+    for number in 0..draw.between(1, 3) {
+        drop(tokio::spawn(activity_worker::run(Arc::clone(world), number)));
+    }
+    let mut ends = vec![tokio::spawn(chaos::run(Arc::clone(world)))];
+    for number in 0..draw.between(1, 3) {
+        ends.push(tokio::spawn(client::run(Arc::clone(world), number)));
+    }
+    ends
+}

@@ -1,0 +1,167 @@
+//! The simulated machine: a process with an engine on a store, which crashes and starts again.
+
+use std::{
+    fmt,
+    future::Future,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use steadfast_engine::{Clock, Code, Engine, Error, Limits, Options};
+use steadfast_store::{Memory, Store};
+use tokio::sync::Notify;
+
+use crate::{chance::Chance, clock::SimClock, faults::Faults, store::Faulty};
+
+/// The simulated machine.
+#[derive(Debug)]
+pub(crate) struct Host {
+    /// The disk: it stays when the process goes.
+    disk: Memory,
+    faults: Arc<Faults>,
+    clock: Arc<SimClock>,
+    ids: Chance,
+    limits: Limits,
+    shards: u32,
+    opened: AtomicU64,
+    engine: Mutex<Option<Engine>>,
+    /// Told when the process goes. (Not a watch channel: that wakes its watchers in an order of its
+    /// own, different each time.)
+    gone: Notify,
+}
+
+/// Why a call has no answer, or a bad one.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Trouble {
+    /// There is no process to call.
+    Down,
+    /// The process went away before it answered: whether it was done is unknown.
+    Lost,
+    /// The engine said no.
+    Refused(Error),
+}
+
+impl Host {
+    /// A machine that is off.
+    pub(crate) fn new(clock: Arc<SimClock>, faults: Arc<Faults>, chance: &Chance) -> Self {
+        let mut draw = chance.child("machine");
+        let limits = Limits {
+            // Small, so that runs leave the memory, pages end and horizons pass.
+            cached_runs_max: usize::try_from(draw.between(1, 24)).unwrap_or(1),
+            tail_events_max: usize::try_from(draw.between(1, 40)).unwrap_or(1),
+            history_page_max: usize::try_from(draw.between(3, 60)).unwrap_or(3),
+            list_page_max: usize::try_from(draw.between(2, 20)).unwrap_or(2),
+            due_page_max: usize::try_from(draw.between(2, 40)).unwrap_or(2),
+            recovery_page_max: usize::try_from(draw.between(2, 40)).unwrap_or(2),
+            due_horizon: draw.millis(500, 20_000),
+            ..Limits::default()
+        };
+        Self {
+            disk: Memory::new(),
+            faults,
+            clock,
+            ids: chance.child("ids"),
+            limits,
+            shards: draw.small(1, 4),
+            opened: AtomicU64::new(0),
+            engine: Mutex::new(None),
+            gone: Notify::new(),
+        }
+    }
+
+    /// Calls the engine. The call ends with the process.
+    pub(crate) async fn call<T, F>(&self, what: impl FnOnce(Engine) -> F) -> Result<T, Trouble>
+    where
+        F: Future<Output = Result<T, Error>>,
+    {
+        let gone = self.gone.notified();
+        tokio::pin!(gone);
+        gone.as_mut().enable();
+        let Some(engine) = self.engine() else { return Err(Trouble::Down) };
+        tokio::select! {
+            biased;
+            answer = what(engine) => answer.map_err(Trouble::Refused),
+            () = gone => Err(Trouble::Lost),
+        }
+    }
+
+    /// Switches it on, however often that takes.
+    pub(crate) async fn start(&self) {
+        loop {
+            let store = Faulty::new(self.disk.clone(), Arc::clone(&self.faults));
+            let opened = self.opened.fetch_add(1, Ordering::Relaxed);
+            let clock: Arc<dyn Clock> = Arc::<SimClock>::clone(&self.clock);
+            let options = Options {
+                shards: self.shards,
+                clock,
+                seed: Some(self.ids.child(&opened.to_string()).number()),
+                limits: self.limits.clone(),
+                owner: format!("process-{opened}"),
+            };
+            let store: Arc<dyn Store> = Arc::new(store);
+            if let Ok(engine) = Engine::open(store, options).await {
+                *self.engine.lock().unwrap_or_else(PoisonError::into_inner) = Some(engine);
+                return;
+            }
+            self.clock.wait(Duration::from_millis(100)).await;
+        }
+    }
+
+    /// Pulls the plug.
+    pub(crate) async fn crash(&self) {
+        if let Some(engine) = self.take() {
+            engine.abandon();
+        }
+        // What was aborted ends at its next turn.
+        tokio::task::yield_now().await;
+    }
+
+    /// Switches it off as one should.
+    pub(crate) async fn stop(&self) {
+        if let Some(engine) = self.engine() {
+            engine.stop().await;
+        }
+        self.take();
+    }
+
+    fn engine(&self) -> Option<Engine> {
+        self.engine.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The process goes, and everybody who waits for it hears that.
+    fn take(&self) -> Option<Engine> {
+        let engine = self.engine.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.gone.notify_waiters();
+        engine
+    }
+
+    /// Whether the engine has lost its data to another one, which here never happens rightly.
+    pub(crate) fn is_fenced(&self) -> bool {
+        self.engine().as_ref().is_some_and(Engine::is_fenced)
+    }
+}
+
+impl Trouble {
+    /// Whether the same request may be sent again: nobody knows whether it was done.
+    pub(crate) fn is_passing(&self) -> bool {
+        match self {
+            Self::Down | Self::Lost => true,
+            Self::Refused(error) => {
+                matches!(error.code, Code::Unavailable | Code::ResourceExhausted)
+            }
+        }
+    }
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Down => f.write_str("down"),
+            Self::Lost => f.write_str("lost"),
+            Self::Refused(error) => write!(f, "{}: {error}", error.code),
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! What was promised: every answer that a client or a worker got, and every delivery it saw.
+//!
+//! The oracle holds the engine to it. Only what was acknowledged is a promise; a call that was cut
+//! off may have been carried out or not.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use steadfast_engine::Timestamp;
+
+/// What was promised.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    book: Mutex<Book>,
+}
+
+/// The pages of the ledger.
+#[derive(Debug, Default)]
+pub(crate) struct Book {
+    /// Starts by request id.
+    pub(crate) starts: BTreeMap<String, Start>,
+    /// Signals by the text that they carry.
+    pub(crate) signals: BTreeMap<String, Signal>,
+    /// Cancel requests that were taken: the workflow id, the run id, and when by the latest time
+    /// that the clock had shown.
+    pub(crate) cancels: Vec<(String, String, Timestamp)>,
+    /// Terminations by their reason: the workflow id, run id, and whether they were taken.
+    pub(crate) terminations: BTreeMap<String, (String, String, bool)>,
+    /// Updates that completed well, by update id: the workflow id, run id and outcome.
+    pub(crate) updates: BTreeMap<String, (String, String, String)>,
+    /// Attempts that a worker saw.
+    pub(crate) deliveries: BTreeMap<Attempt, Delivery>,
+    /// What went against the rules along the way.
+    pub(crate) faults: Vec<Fault>,
+}
+
+/// A start that was asked for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Start {
+    /// The workflow id.
+    pub(crate) workflow_id: String,
+    /// The runs that were said to be begun for it: always the same, if all is well.
+    pub(crate) runs: Vec<String>,
+}
+
+/// A signal that was sent.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Signal {
+    /// The workflow id.
+    pub(crate) workflow_id: String,
+    /// The run it was for; empty for the newest.
+    pub(crate) run_id: String,
+    /// Whether it was acknowledged.
+    pub(crate) acknowledged: bool,
+}
+
+/// An attempt of an activity.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(crate) struct Attempt {
+    /// The run.
+    pub(crate) run_id: String,
+    /// The activity.
+    pub(crate) activity_id: String,
+    /// Which attempt, from 1.
+    pub(crate) number: u32,
+}
+
+/// What is known of an attempt that a worker saw.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Delivery {
+    /// The workflow id.
+    pub(crate) workflow_id: String,
+    /// The earliest moment at which it can have ended, by the engine's clock.
+    pub(crate) over_at: Timestamp,
+    /// The result that was acknowledged.
+    pub(crate) completed: Option<String>,
+}
+
+/// A rule that was broken.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Fault {
+    /// Which rule, and how.
+    pub what: String,
+    /// The workflow whose history tells more.
+    pub workflow_id: String,
+}
+
+impl Ledger {
+    /// The pages.
+    pub(crate) fn book(&self) -> MutexGuard<'_, Book> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that a rule was broken.
+    pub(crate) fn fault(&self, workflow_id: &str, what: impl Into<String>) {
+        let fault = Fault { what: what.into(), workflow_id: workflow_id.to_owned() };
+        self.book().faults.push(fault);
+    }
+}

@@ -1,0 +1,142 @@
+//! `steadfast-sim`: runs seeds, and says how to run a bad one again.
+#![expect(clippy::print_stdout, reason = "telling what happened is what this program is for")]
+
+use std::{
+    process::ExitCode,
+    time::{Duration, Instant},
+};
+
+use clap::{Parser, Subcommand};
+use steadfast_sim::{Report, show_engine, simulate};
+
+/// The engine on virtual time, with workers that crash and stores that fail.
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+enum Verb {
+    /// Runs seeds, one after the other, and stops at the first bad one
+    Run {
+        /// How many
+        #[arg(long, default_value_t = 1)]
+        seeds: u64,
+        /// The first of them
+        #[arg(long, default_value_t = 1)]
+        from: u64,
+        /// This one only
+        #[arg(long, conflicts_with_all = ["seeds", "from"])]
+        seed: Option<u64>,
+        /// Shows what happens as it happens
+        #[arg(long)]
+        verbose: bool,
+        /// Goes on after a bad seed
+        #[arg(long)]
+        keep_going: bool,
+    },
+    /// Runs some seeds twice: the same seed must give the same run, byte for byte
+    Meta {
+        /// How many
+        #[arg(long, default_value_t = 10)]
+        seeds: u64,
+    },
+    /// Runs seed after seed for so long
+    Long {
+        /// How long
+        #[arg(long, default_value_t = 60)]
+        minutes: u64,
+        /// The first seed
+        #[arg(long, default_value_t = 1_000_000)]
+        from: u64,
+    },
+}
+
+fn main() -> ExitCode {
+    let good = match Arguments::parse().verb {
+        Verb::Run { seed: Some(seed), verbose, .. } => {
+            announce(&format!("seed {seed}"));
+            if verbose {
+                show_engine();
+            }
+            told(&simulate(seed, verbose))
+        }
+        Verb::Run { seeds, from, verbose, keep_going, .. } => {
+            announce(&format!("seeds {from} to {}", from + seeds.max(1) - 1));
+            run(from..from + seeds, verbose, keep_going)
+        }
+        Verb::Meta { seeds } => {
+            announce(&format!("seeds 1 to {seeds}, twice each"));
+            (1..=seeds).all(is_repeatable)
+        }
+        Verb::Long { minutes, from } => {
+            announce(&format!("seeds from {from}, for {minutes} minutes"));
+            let end = now() + Duration::from_secs(minutes * 60);
+            run((from..).take_while(|_| now() < end), false, true)
+        }
+    };
+    if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn announce(what: &str) {
+    println!("steadfast-sim {}: {what}", env!("CARGO_PKG_VERSION"));
+}
+
+fn run(seeds: impl Iterator<Item = u64>, verbose: bool, keep_going: bool) -> bool {
+    let begin = now();
+    let (mut count, mut bad, mut runs, mut events, mut faults) = (0_u32, 0_u32, 0, 0, 0);
+    for seed in seeds {
+        let report = simulate(seed, verbose);
+        count += 1;
+        runs += report.runs;
+        events += report.events;
+        faults += report.disk_faults;
+        bad += u32::from(!told(&report));
+        if bad > 0 && !keep_going {
+            break;
+        }
+    }
+    let seconds = begin.elapsed().as_secs_f64();
+    println!(
+        "{count} seeds, {bad} bad: {runs} runs, {events} events, {faults} disk faults, \
+         {seconds:.1} s ({:.1} seeds/s)",
+        f64::from(count) / seconds.max(0.001)
+    );
+    bad == 0
+}
+
+/// Says what was wrong, if anything was, and how to see it again.
+fn told(report: &Report) -> bool {
+    if report.faults.is_empty() {
+        return true;
+    }
+    println!("seed {} is bad:", report.seed);
+    for fault in &report.faults {
+        println!("  {}: {}", fault.workflow_id, fault.what);
+    }
+    println!("{}", report.histories);
+    println!("rerun: cargo run -p steadfast-sim -- run --seed {} --verbose", report.seed);
+    false
+}
+
+fn is_repeatable(seed: u64) -> bool {
+    let (first, second) = (simulate(seed, false).log, simulate(seed, false).log);
+    if first == second {
+        println!("seed {seed}: {} bytes, the same twice", first.len());
+        return true;
+    }
+    let lines = first.lines().zip(second.lines());
+    let differ = lines.enumerate().find(|(_, (first, second))| first != second);
+    println!("seed {seed} gives two different runs");
+    if let Some((number, (first, second))) = differ {
+        println!("  line {}\n    {first}\n    {second}", number + 1);
+    }
+    false
+}
+
+#[expect(clippy::disallowed_methods, reason = "how long it took is told to a person")]
+fn now() -> Instant {
+    Instant::now()
+}

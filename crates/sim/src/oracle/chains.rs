@@ -1,0 +1,97 @@
+//! Runs among each other: one open run a workflow id, chains without a gap, parents that hear of
+//! their children.
+
+use std::collections::BTreeMap;
+
+use steadfast_proto::history::history_event::Attributes;
+
+use super::{Run, Runs};
+use crate::program::{Ended, View};
+
+/// Checks all runs together.
+pub(super) fn check(runs: &Runs, broken: &mut impl FnMut(&Run, String)) {
+    let mut open: BTreeMap<&str, &str> = BTreeMap::new();
+    for run in runs.values() {
+        if run.is_open()
+            && let Some(other) = open.insert(&run.workflow_id, &run.id)
+        {
+            broken(run, format!("{other} is open too"));
+        }
+        next(runs, run, broken);
+        previous(runs, run, broken);
+        children(runs, run, broken);
+    }
+}
+
+fn next(runs: &Runs, run: &Run, broken: &mut impl FnMut(&Run, String)) {
+    let Some(next) = run.next_run_id() else { return };
+    let Some(started) = runs.get(next).and_then(Run::started) else {
+        broken(run, format!("its next run {next} is not there"));
+        return;
+    };
+    let first = run.started().map(|it| it.first_execution_run_id.clone()).unwrap_or_default();
+    if started.continued_execution_run_id != run.id || started.first_execution_run_id != first {
+        broken(run, format!("its next run {next} does not name it"));
+    }
+}
+
+fn previous(runs: &Runs, run: &Run, broken: &mut impl FnMut(&Run, String)) {
+    let Some(started) = run.started() else { return };
+    let previous = &started.continued_execution_run_id;
+    if previous.is_empty() {
+        return;
+    }
+    let next = runs.get(previous).and_then(Run::next_run_id);
+    if next != Some(run.id.as_str()) {
+        broken(run, format!("the run before it, {previous}, names {next:?} as its next one"));
+    }
+}
+
+/// A parent that has closed by itself waited for its children, or left them. Whatever it heard of a
+/// child is how that child's chain ended.
+fn children(runs: &Runs, run: &Run, broken: &mut impl FnMut(&Run, String)) {
+    let view = View::of(&run.events);
+    let mut begun: BTreeMap<i64, String> = BTreeMap::new();
+    for (_, attributes) in run.attributes() {
+        if let Attributes::ChildWorkflowExecutionStartedEventAttributes(it) = attributes {
+            let child = it.workflow_execution.clone().unwrap_or_default();
+            begun.insert(it.initiated_event_id, child.run_id);
+        }
+    }
+    for (name, child) in &view.children {
+        let Some(first) = begun.get(&child.begun) else { continue };
+        let Some(last) = last_of_chain(runs, first) else {
+            broken(run, format!("its child {name} {first} is not there"));
+            continue;
+        };
+        let ended = how(last);
+        match child.ended {
+            Some((_, heard)) if ended != Some(heard) => {
+                broken(run, format!("it heard that {name} {heard:?}, but it {ended:?}"));
+            }
+            None if run.is_open() && ended.is_some() => {
+                broken(run, format!("it never heard that {name} {ended:?}"));
+            }
+            Some(_) | None => {}
+        }
+    }
+}
+
+fn last_of_chain<'a>(runs: &'a Runs, first: &str) -> Option<&'a Run> {
+    let mut run = runs.get(first)?;
+    while let Some(next) = run.next_run_id() {
+        run = runs.get(next)?;
+    }
+    Some(run)
+}
+
+fn how(run: &Run) -> Option<Ended> {
+    match run.events.last()?.attributes.as_ref()? {
+        Attributes::WorkflowExecutionCompletedEventAttributes(_) => Some(Ended::Well),
+        Attributes::WorkflowExecutionFailedEventAttributes(_) => Some(Ended::Failed),
+        Attributes::WorkflowExecutionTimedOutEventAttributes(_) => Some(Ended::TimedOut),
+        Attributes::WorkflowExecutionCanceledEventAttributes(_) => Some(Ended::Cancelled),
+        Attributes::WorkflowExecutionTerminatedEventAttributes(_) => Some(Ended::Terminated),
+        _ => None,
+    }
+}

@@ -1,0 +1,126 @@
+//! One simulation: faults for a while, then rest, then judgement.
+
+use std::{sync::Arc, time::Duration};
+
+use steadfast_proto::workflowservice as ws;
+
+use crate::{actor, ledger::Fault, oracle, wire, world::World};
+
+/// What came of a seed.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The seed.
+    pub seed: u64,
+    /// Everything that happened, line by line, and all histories at the end.
+    pub log: String,
+    /// The rules that were broken.
+    pub faults: Vec<Fault>,
+    /// The histories of the workflows that have to do with it.
+    pub histories: String,
+    /// How many runs there were.
+    pub runs: usize,
+    /// How many events they had.
+    pub events: usize,
+    /// How many faults of the disk there were.
+    pub disk_faults: u64,
+}
+
+/// Runs the simulation of a seed; `shown` prints its log as it comes.
+pub fn simulate(seed: u64, shown: bool) -> Report {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .expect("a runtime without threads and devices can be built");
+    runtime.block_on(async {
+        let world = Arc::new(World::new(seed, shown));
+        live(&world).await;
+        judged(&world, seed).await
+    })
+}
+
+/// From the first start until everything has come to rest.
+async fn live(world: &Arc<World>) {
+    world.host.start().await;
+    for end in actor::spawn(world) {
+        if let Err(error) = end.await {
+            world.ledger.fault("", format!("an actor died: {error}"));
+        }
+    }
+    let latest = world.clock.elapsed() + REST_MAX;
+    loop {
+        let open = oracle::open(world).await;
+        if open.is_empty() {
+            break;
+        }
+        if world.clock.elapsed() > latest {
+            for run in open {
+                let workflow_id = run.execution.unwrap_or_default().workflow_id;
+                world.ledger.fault(&workflow_id, "it is still open");
+            }
+            break;
+        }
+        end_crons(world, &open).await;
+        world.wait(Duration::from_secs(5)).await;
+    }
+    // Closed runs still have something to say to each other.
+    world.wait(Duration::from_secs(5)).await;
+    world.note("world", "at rest");
+}
+
+/// What is started again and again is ended by hand.
+async fn end_crons(world: &World, open: &[steadfast_proto::workflow::WorkflowExecutionInfo]) {
+    for info in open {
+        let run = info.execution.clone().unwrap_or_default();
+        let request = ws::TerminateWorkflowExecutionRequest {
+            namespace: wire::NAMESPACE.to_owned(),
+            workflow_execution: Some(run.clone()),
+            reason: "cron".to_owned(),
+            ..ws::TerminateWorkflowExecutionRequest::default()
+        };
+        if !is_cron(world, &run.workflow_id, &run.run_id).await {
+            continue;
+        }
+        let end = world.insist(4, |engine| {
+            let request = request.clone();
+            async move { engine.terminate_workflow_execution(request).await }
+        });
+        // It may have closed meanwhile: its successor is met the next time.
+        drop(end.await);
+    }
+}
+
+async fn is_cron(world: &World, workflow_id: &str, run_id: &str) -> bool {
+    oracle::started(world, workflow_id, run_id)
+        .await
+        .is_some_and(|started| !started.cron_schedule.is_empty())
+}
+
+async fn judged(world: &World, seed: u64) -> Report {
+    let runs = oracle::read(world).await;
+    let mut faults = oracle::judge(world, &runs);
+    world.host.crash().await;
+    world.host.start().await;
+    let again = oracle::read(world).await;
+    faults.extend(oracle::compare(&runs, &again));
+    if world.host.is_fenced() {
+        faults.push(Fault { what: "the engine was fenced".to_owned(), workflow_id: String::new() });
+    }
+    let mut shown: Vec<&str> = faults.iter().map(|fault| fault.workflow_id.as_str()).collect();
+    shown.sort_unstable();
+    shown.dedup();
+    let histories: Vec<String> = shown.iter().map(|id| oracle::show(&runs, id)).collect();
+    let everything = oracle::show_all(&runs);
+    Report {
+        seed,
+        log: format!("{}\n{everything}", world.log.text()),
+        histories: histories.join("\n"),
+        runs: runs.len(),
+        events: runs.values().map(|run| run.events.len()).sum(),
+        disk_faults: world.faults.made(),
+        faults,
+    }
+}
+
+/// How long everything may take to come to rest once faults are over.
+const REST_MAX: Duration = Duration::from_secs(20 * 60);

@@ -1,0 +1,190 @@
+//! A store that fails as disks do: before a commit, after it, slowly, or by not answering a read.
+//!
+//! A write that was handed to the disk goes on when the process dies, like the last write of a
+//! real one: it may land after the crash, and must then be refused if a new process has begun.
+
+use std::sync::Arc;
+
+use steadfast_engine::Timestamp;
+use steadfast_store::{
+    Answer, AttemptLog, Batch, Error, EventBatch, Field, Filter, Group, Lease, Listing, Lookup,
+    Memory, NamespaceRow, Order, RunNumber, RunRows, ShardNumber, Store, VisibilityPosition,
+};
+
+use crate::faults::{Fate, Faults, Sight};
+
+/// A store that fails.
+#[derive(Debug)]
+pub(crate) struct Faulty {
+    disk: Arc<Memory>,
+    faults: Arc<Faults>,
+}
+
+impl Faulty {
+    /// A new opening of a disk.
+    pub(crate) fn new(disk: Memory, faults: Arc<Faults>) -> Self {
+        Self { disk: Arc::new(disk), faults }
+    }
+
+    /// Reads, with what may go wrong.
+    fn read<'a, T: Send + 'a>(&self, answer: Answer<'a, T>) -> Answer<'a, T> {
+        let sight = self.faults.sight();
+        Box::pin(async move {
+            match sight {
+                Sight::Stale(wait) => {
+                    let seen = answer.await;
+                    pause(wait).await;
+                    seen
+                }
+                Sight::Late(wait) => {
+                    pause(wait).await;
+                    answer.await
+                }
+                Sight::Blind(wait, error) => {
+                    pause(wait).await;
+                    Err(error)
+                }
+            }
+        })
+    }
+}
+
+impl Store for Faulty {
+    fn acquire(&self, shards: u32, owner: String) -> Answer<'_, Lease> {
+        self.disk.acquire(shards, owner)
+    }
+
+    fn commit(&self, batch: Batch) -> Answer<'_, ()> {
+        let disk = Arc::clone(&self.disk);
+        match self.faults.fate() {
+            Fate::Done(wait) if wait.is_zero() => Box::pin(async move { disk.commit(batch).await }),
+            Fate::Done(wait) => {
+                // The disk works on whether or not anybody still waits for it.
+                let under_way = tokio::spawn(async move {
+                    pause(wait).await;
+                    disk.commit(batch).await
+                });
+                Box::pin(async move {
+                    under_way.await.unwrap_or_else(|error| Err(Error::Io(error.to_string())))
+                })
+            }
+            Fate::Quiet(wait) => Box::pin(async move {
+                let done = disk.commit(batch).await;
+                pause(wait).await;
+                done
+            }),
+            Fate::Refused(wait, error) => Box::pin(async move {
+                pause(wait).await;
+                Err(error)
+            }),
+            Fate::Muddled(wait, error) => Box::pin(async move {
+                disk.commit(batch).await?;
+                pause(wait).await;
+                Err(error)
+            }),
+        }
+    }
+
+    fn last_commit(&self) -> Answer<'_, u64> {
+        let disk = Arc::clone(&self.disk);
+        self.read(Box::pin(async move { disk.last_commit().await }))
+    }
+
+    fn load(&self, lookup: Lookup) -> Answer<'_, Option<RunRows>> {
+        let disk = Arc::clone(&self.disk);
+        self.read(Box::pin(async move { disk.load(lookup).await }))
+    }
+
+    fn history(
+        &self,
+        run: RunNumber,
+        first: i64,
+        last: i64,
+        events_max: usize,
+        order: Order,
+    ) -> Answer<'_, Vec<EventBatch>> {
+        let disk = Arc::clone(&self.disk);
+        self.read(Box::pin(async move { disk.history(run, first, last, events_max, order).await }))
+    }
+
+    fn due(
+        &self,
+        shard: ShardNumber,
+        until: Timestamp,
+        after: Option<(Timestamp, RunNumber)>,
+        limit: usize,
+    ) -> Answer<'_, Vec<(Timestamp, RunNumber)>> {
+        let disk = Arc::clone(&self.disk);
+        self.read(Box::pin(async move { disk.due(shard, until, after, limit).await }))
+    }
+
+    fn with_work(
+        &self,
+        shard: ShardNumber,
+        after: RunNumber,
+        limit: usize,
+    ) -> Answer<'_, Vec<RunNumber>> {
+        let disk = Arc::clone(&self.disk);
+        self.read(Box::pin(async move { disk.with_work(shard, after, limit).await }))
+    }
+
+    fn list(
+        &self,
+        namespace: String,
+        filter: Filter,
+        after: Option<VisibilityPosition>,
+        limit: usize,
+    ) -> Answer<'_, Listing> {
+        let disk = Arc::clone(&self.disk);
+        self.read(Box::pin(async move { disk.list(namespace, filter, after, limit).await }))
+    }
+
+    fn count(
+        &self,
+        namespace: String,
+        filter: Filter,
+        by: Option<Field>,
+    ) -> Answer<'_, Vec<Group>> {
+        let disk = Arc::clone(&self.disk);
+        self.read(Box::pin(async move { disk.count(namespace, filter, by).await }))
+    }
+
+    fn attempts(&self, run: RunNumber, activity: i64) -> Answer<'_, AttemptLog> {
+        let disk = Arc::clone(&self.disk);
+        self.read(Box::pin(async move { disk.attempts(run, activity).await }))
+    }
+
+    fn put_namespace(&self, row: NamespaceRow) -> Answer<'_, ()> {
+        self.disk.put_namespace(row)
+    }
+
+    fn delete_namespace(&self, id: String) -> Answer<'_, ()> {
+        self.disk.delete_namespace(id)
+    }
+
+    fn namespaces(&self) -> Answer<'_, Vec<NamespaceRow>> {
+        let disk = Arc::clone(&self.disk);
+        self.read(Box::pin(async move { disk.namespaces().await }))
+    }
+
+    fn setting(&self, name: String) -> Answer<'_, Option<Vec<u8>>> {
+        let disk = Arc::clone(&self.disk);
+        self.read(Box::pin(async move { disk.setting(name).await }))
+    }
+
+    fn put_setting(&self, name: String, value: Option<Vec<u8>>) -> Answer<'_, ()> {
+        self.disk.put_setting(name, value)
+    }
+
+    fn close(&self) -> Answer<'_, ()> {
+        self.disk.close()
+    }
+}
+
+/// The time that the disk takes.
+async fn pause(wait: std::time::Duration) {
+    if !wait.is_zero() {
+        #[expect(clippy::disallowed_methods, reason = "time is virtual here")]
+        tokio::time::sleep(wait).await;
+    }
+}
