@@ -74,7 +74,9 @@ async fn nothing_is_acknowledged_while_the_disk_is_full_and_all_of_it_afterwards
     assert!(rig.engine().commit_stats().retries.load(Ordering::Relaxed) < 12);
 }
 
-fn start_request(workflow_id: &str) -> steadfast_proto::workflowservice::StartWorkflowExecutionRequest {
+fn start_request(
+    workflow_id: &str,
+) -> steadfast_proto::workflowservice::StartWorkflowExecutionRequest {
     steadfast_proto::workflowservice::StartWorkflowExecutionRequest {
         namespace: crate::common::NAMESPACE.to_owned(),
         workflow_id: workflow_id.to_owned(),
@@ -119,7 +121,10 @@ async fn after_a_stop_every_call_says_that_the_engine_stops() {
     });
     rig.settle().await;
     engine.stop().await;
-    assert_eq!(rig.start_with("order-2", |_| {}).await.expect_err("stopped").code, Code::Unavailable);
+    assert_eq!(
+        rig.start_with("order-2", |_| {}).await.expect_err("stopped").code,
+        Code::Unavailable
+    );
     assert_eq!(rig.signal("order-1", "go").await.expect_err("stopped").code, Code::Unavailable);
     // A poll that waits may end with nothing, or with the news; it must end.
     let _ = poll.await.expect("it ends");

@@ -4,8 +4,14 @@
 mod attempts;
 mod children;
 mod common;
+mod delivery;
+mod faults;
+mod going_on;
 mod ids;
 mod life;
+mod peers;
+mod queries;
 mod reading;
 mod retries;
+mod updates;
 mod workflow_retries;

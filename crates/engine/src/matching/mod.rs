@@ -75,11 +75,9 @@ impl<T, R> Matching<T, R> {
     }
 
     /// Takes a poll back out: its client has gone, or its time is over.
-    pub(crate) fn leave(&self, name: &QueueName, ticket: u64) {
-        let mut queues = self.lock();
-        if let Some(queue) = queues.get_mut(name) {
-            queue.leave(ticket);
-        }
+    /// Whether it was still there: if not, a task is on its way to it.
+    pub(crate) fn leave(&self, name: &QueueName, ticket: u64) -> bool {
+        self.lock().get_mut(name).is_some_and(|queue| queue.leave(ticket))
     }
 
     /// Whether a worker waits on the queue, or polled it since then.

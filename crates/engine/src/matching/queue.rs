@@ -75,8 +75,10 @@ impl<T, R> Queue<T, R> {
         (ticket, answer)
     }
 
-    pub(super) fn leave(&mut self, ticket: u64) {
+    pub(super) fn leave(&mut self, ticket: u64) -> bool {
+        let before = self.pollers.len();
         self.pollers.retain(|poller| poller.ticket != ticket);
+        self.pollers.len() < before
     }
 
     pub(super) fn saw(&mut self, identity: &str, now: Timestamp) {

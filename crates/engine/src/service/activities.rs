@@ -227,9 +227,16 @@ impl Engine {
         let shared = self.shared();
         let now = self.now();
         match shared.activities.poll(name, &taker.identity, &taker.request_id, now) {
-            Polled::Wait(ticket, gift) => {
-                let _leave = LeaveOnDrop::new(|| shared.activities.leave(name, ticket));
-                within(shared, left, gift).await?.ok()
+            Polled::Wait(ticket, mut gift) => {
+                let _leave = LeaveOnDrop::new(|| {
+                    shared.activities.leave(name, ticket);
+                });
+                match within(shared, left, &mut gift).await {
+                    Some(gift) => gift.ok(),
+                    None if shared.activities.leave(name, ticket) => None,
+                    // A task is on its way here already.
+                    None => gift.await.ok(),
+                }
             }
             Polled::Task(offer) => {
                 let (slot, gift) = oneshot::channel();

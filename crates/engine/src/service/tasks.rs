@@ -123,9 +123,16 @@ impl Engine {
         let shared = self.shared();
         let now = self.now();
         match shared.tasks.poll(name, &taker.identity, &taker.request_id, now) {
-            Polled::Wait(ticket, gift) => {
-                let _leave = LeaveOnDrop::new(|| shared.tasks.leave(name, ticket));
-                within(shared, left, gift).await?.ok()
+            Polled::Wait(ticket, mut gift) => {
+                let _leave = LeaveOnDrop::new(|| {
+                    shared.tasks.leave(name, ticket);
+                });
+                match within(shared, left, &mut gift).await {
+                    Some(gift) => gift.ok(),
+                    None if shared.tasks.leave(name, ticket) => None,
+                    // A task is on its way here already.
+                    None => gift.await.ok(),
+                }
             }
             Polled::Task(offer) => {
                 let (slot, gift) = oneshot::channel();

@@ -333,7 +333,10 @@ fn task_gift(entry: &mut Entry, sticky: bool) -> TaskGift {
     let previous = run.state().previous_started_event_id;
     let first = if sticky { previous + 1 } else { 1 };
     let last = run.last_event_id();
-    let queries = std::mem::take(&mut entry.queries);
+    // What an earlier task carried was not answered: it timed out, or was lost.
+    let mut queries = std::mem::take(&mut entry.carried);
+    queries.append(&mut entry.queries);
+    queries.retain(|_, it| !it.slot.is_closed());
     let transient = entry.run.transient_events(&entry.limits);
     let events = entry.take_tail(first);
     let run = &entry.run;
