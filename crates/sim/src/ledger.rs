@@ -4,11 +4,12 @@
 //! off may have been carried out or not.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use steadfast_engine::Timestamp;
+use steadfast_proto::history::HistoryEvent;
 
 /// What was promised.
 #[derive(Debug, Default)]
@@ -30,8 +31,13 @@ pub(crate) struct Book {
     pub(crate) terminations: BTreeMap<String, (String, String, bool)>,
     /// Updates that completed well, by update id: the workflow id, run id and outcome.
     pub(crate) updates: BTreeMap<String, (String, String, String)>,
+    /// Ends of runs that somebody waited for and saw.
+    pub(crate) closes: Vec<Close>,
     /// Attempts that a worker saw.
     pub(crate) deliveries: BTreeMap<Attempt, Delivery>,
+    /// Workflow ids whose activities an operator held back or let go. An attempt that ends while it
+    /// is held back is followed by another one when it is let go, at once, even if it was the last.
+    pub(crate) held: BTreeSet<String>,
     /// What went against the rules along the way.
     pub(crate) faults: Vec<Fault>,
 }
@@ -54,6 +60,17 @@ pub(crate) struct Signal {
     pub(crate) run_id: String,
     /// Whether it was acknowledged.
     pub(crate) acknowledged: bool,
+}
+
+/// The end of a run, as it was shown to somebody who waited for it.
+#[derive(Clone, Debug)]
+pub(crate) struct Close {
+    /// The workflow id.
+    pub(crate) workflow_id: String,
+    /// The run.
+    pub(crate) run_id: String,
+    /// Its last event.
+    pub(crate) event: HistoryEvent,
 }
 
 /// An attempt of an activity.

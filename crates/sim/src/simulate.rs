@@ -60,6 +60,10 @@ async fn live(world: &Arc<World>) {
             }
             break;
         }
+        for run in open.iter().filter_map(|run| run.execution.as_ref()) {
+            // It may have closed meanwhile, or have nothing to let go.
+            let _ = oracle::unpause(world, &run.workflow_id, &run.run_id).await;
+        }
         end_crons(world, &open).await;
         world.wait(Duration::from_secs(5)).await;
     }
@@ -98,6 +102,7 @@ async fn is_cron(world: &World, workflow_id: &str, run_id: &str) -> bool {
 
 async fn judged(world: &World, seed: u64) -> Report {
     let runs = oracle::read(world).await;
+    oracle::count(world, &runs).await;
     let mut faults = oracle::judge(world, &runs);
     world.host.crash().await;
     world.host.start().await;

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crate::{chance::Chance, world::World};
+use crate::{chance::Chance, oracle::Glance, world::World};
 
 /// Breaks things for a while, then leaves the machine running and everything whole.
 pub(super) async fn run(world: Arc<World>) {
@@ -23,9 +23,13 @@ pub(super) async fn run(world: Arc<World>) {
 async fn break_something(world: &World, chance: &mut Chance) {
     match chance.below(10) {
         0..=3 => {
+            let glance = Glance::at(world, &format!("w{}", chance.below(8))).await;
             world.note("chaos", "crash");
             world.host.crash().await;
             restart(world, chance).await;
+            if let Some(glance) = glance {
+                glance.again(world).await;
+            }
         }
         4 => {
             world.note("chaos", "stop");

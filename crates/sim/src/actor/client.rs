@@ -23,7 +23,7 @@ pub(super) async fn run(world: Arc<World>, number: u64) {
     let mut client = Client { world, who, chance, asked: 0 };
     while !client.world.faults.are_over() {
         client.ask().await;
-        let pause = client.chance.millis(1, 2_500);
+        let pause = client.chance.millis(1, 1_500);
         client.world.wait(pause).await;
     }
 }

@@ -3,6 +3,7 @@
 mod activity_worker;
 mod chaos;
 mod client;
+mod operator;
 mod workflow_worker;
 
 use std::sync::Arc;
@@ -22,7 +23,10 @@ pub(crate) fn spawn(world: &Arc<World>) -> Vec<JoinHandle<()>> {
         drop(tokio::spawn(activity_worker::run(Arc::clone(world), number)));
     }
     let mut ends = vec![tokio::spawn(chaos::run(Arc::clone(world)))];
-    for number in 0..draw.between(1, 3) {
+    if draw.percent(50) {
+        ends.push(tokio::spawn(operator::run(Arc::clone(world))));
+    }
+    for number in 0..draw.between(1, 5) {
         ends.push(tokio::spawn(client::run(Arc::clone(world), number)));
     }
     ends

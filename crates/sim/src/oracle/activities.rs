@@ -11,13 +11,14 @@ use crate::{
 };
 
 /// Checks the activities of a run.
-pub(super) fn check(run: &Run, broken: &mut impl FnMut(&Run, String)) {
+/// `held` if an operator held some of them back.
+pub(super) fn check(run: &Run, held: bool, broken: &mut impl FnMut(&Run, String)) {
     let mut all: BTreeMap<i64, Seen> = BTreeMap::new();
     for (id, attributes) in run.attributes() {
         take(run, id, attributes, &mut all, broken);
     }
     for seen in all.values() {
-        if let Err(what) = seen.judge(run.is_open()) {
+        if let Err(what) = seen.judge(run.is_open(), held) {
             broken(run, format!("activity {}: {what}", seen.id));
         }
     }
@@ -94,16 +95,17 @@ fn take(
 
 impl Seen {
     /// Whether it may have ended like this.
-    fn judge(&self, open: bool) -> Result<(), String> {
+    fn judge(&self, open: bool, held: bool) -> Result<(), String> {
         let task = &self.task;
-        if task.attempts_max > 0 && self.attempt > task.attempts_max {
+        if task.attempts_max > 0 && self.attempt > task.attempts_max && !held {
             return Err(format!("attempt {} of {}", self.attempt, task.attempts_max));
         }
         let Some((ended, state)) = self.ended else {
             // A run may close before its activities have ended; but all runs have closed by now.
             return if open { Err("it never ended".to_owned()) } else { Ok(()) };
         };
-        let last = task.attempts_max > 0 && self.attempt == task.attempts_max;
+        let last = task.attempts_max > 0
+            && (self.attempt == task.attempts_max || held && self.attempt > task.attempts_max);
         let may = match ended {
             Ended::Well => self.attempt > task.fails && !task.fatal,
             Ended::Cancelled => self.cancel_requested,

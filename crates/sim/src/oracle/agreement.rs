@@ -1,14 +1,15 @@
 //! The doors agree with each other: description, history, listing, and what replay makes of it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use steadfast_core::{Identity, Run as Rules};
 use steadfast_proto::{
-    history::HistoryEvent, workflow::WorkflowExecutionInfo, workflowservice as ws,
+    enums::WorkflowExecutionStatus as Status, history::HistoryEvent,
+    workflow::WorkflowExecutionInfo, workflowservice as ws,
 };
 
 use super::Run;
-use crate::{wire, world::World};
+use crate::{host::Trouble, wire, world::World};
 
 /// Looks at a workflow in the middle of things: if nothing happened between the looks, they agree.
 pub(crate) async fn glance(world: &World, workflow_id: &str) {
@@ -17,9 +18,6 @@ pub(crate) async fn glance(world: &World, workflow_id: &str) {
     let run_id = info.execution.clone().unwrap_or_default().run_id;
     let Some(events) = history(world, workflow_id, &run_id).await else { return };
     let Some(after) = describe(world, workflow_id, &run_id).await else { return };
-    let steps = |it: &ws::DescribeWorkflowExecutionResponse| {
-        it.workflow_execution_info.as_ref().map(|info| info.state_transition_count)
-    };
     if steps(&before) != steps(&after) {
         return;
     }
@@ -30,6 +28,41 @@ pub(crate) async fn glance(world: &World, workflow_id: &str) {
     if let Err(what) = compare(&after, &events) {
         world.ledger.fault(workflow_id, what);
     }
+}
+
+/// What a workflow looked like just now.
+#[derive(Clone, Debug)]
+pub(crate) struct Glance {
+    workflow_id: String,
+    described: ws::DescribeWorkflowExecutionResponse,
+}
+
+impl Glance {
+    /// Looks.
+    pub(crate) async fn at(world: &World, workflow_id: &str) -> Option<Self> {
+        let described = describe(world, workflow_id, "").await?;
+        Some(Self { workflow_id: workflow_id.to_owned(), described })
+    }
+
+    /// Looks again: if nothing has happened to the run, it is the same, also after a restart.
+    pub(crate) async fn again(self, world: &World) {
+        let run_id = run_id(&self.described);
+        let Some(now) = describe(world, &self.workflow_id, &run_id).await else { return };
+        if steps(&now) == steps(&self.described) && now != self.described {
+            let (before, now) = (self.described, now);
+            let what = format!("it was {before:?} and is {now:?}, although nothing happened");
+            world.ledger.fault(&self.workflow_id, what);
+        }
+    }
+}
+
+fn run_id(described: &ws::DescribeWorkflowExecutionResponse) -> String {
+    let info = described.workflow_execution_info.clone().unwrap_or_default();
+    info.execution.unwrap_or_default().run_id
+}
+
+fn steps(described: &ws::DescribeWorkflowExecutionResponse) -> i64 {
+    described.workflow_execution_info.as_ref().map_or(0, |info| info.state_transition_count)
 }
 
 /// Checks that the doors agree on a run, at the end.
@@ -87,6 +120,46 @@ fn compare(
     Ok(())
 }
 
+/// Lets all activities of a run go on.
+pub(crate) async fn unpause(world: &World, workflow_id: &str, run_id: &str) -> Result<(), Trouble> {
+    let request = ws::UnpauseActivityRequest {
+        namespace: wire::NAMESPACE.to_owned(),
+        execution: Some(wire::execution(workflow_id, run_id)),
+        activity: Some(ws::unpause_activity_request::Activity::UnpauseAll(true)),
+        ..ws::UnpauseActivityRequest::default()
+    };
+    let answer = world.insist(TRIES, |engine| {
+        let request = request.clone();
+        async move { engine.unpause_activity(request).await }
+    });
+    answer.await.map(drop)
+}
+
+/// How many runs there are in each group.
+pub(super) async fn count(world: &World, query: &str) -> Option<BTreeMap<String, i64>> {
+    let request = ws::CountWorkflowExecutionsRequest {
+        namespace: wire::NAMESPACE.to_owned(),
+        query: query.to_owned(),
+    };
+    let answer = world.insist(TRIES, |engine| {
+        let request = request.clone();
+        async move { engine.count_workflow_executions(request).await }
+    });
+    let groups = answer.await.ok()?.groups.into_iter().map(|group| {
+        let value = group.group_values.first();
+        let name = value.map(|it| String::from_utf8_lossy(&it.data).trim_matches('"').to_owned());
+        (name.unwrap_or_default(), group.count)
+    });
+    Some(groups.collect())
+}
+
+/// The name of a status in a listing.
+pub(super) fn status(status: Status) -> String {
+    let name = status.as_str_name().trim_start_matches("WORKFLOW_EXECUTION_STATUS_");
+    let word = |word: &str| format!("{}{}", &word[..1], word[1..].to_lowercase());
+    name.split('_').map(word).collect()
+}
+
 /// All runs that match a query.
 pub(super) async fn list(world: &World, query: &str) -> Vec<WorkflowExecutionInfo> {
     let mut all = Vec::new();
@@ -135,7 +208,7 @@ pub(super) async fn describe(
 }
 
 /// The whole history of a run; `None` if it is not found or nobody answers.
-pub(super) async fn history(
+pub(crate) async fn history(
     world: &World,
     workflow_id: &str,
     run_id: &str,

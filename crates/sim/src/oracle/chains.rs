@@ -36,7 +36,7 @@ fn next(runs: &Runs, run: &Run, broken: &mut impl FnMut(&Run, String)) {
 }
 
 fn previous(runs: &Runs, run: &Run, broken: &mut impl FnMut(&Run, String)) {
-    let Some(started) = run.started() else { return };
+    let Some(started) = run.started().filter(|_| !run.is_reset()) else { return };
     let previous = &started.continued_execution_run_id;
     if previous.is_empty() {
         return;

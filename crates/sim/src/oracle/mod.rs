@@ -10,12 +10,12 @@ mod histories;
 mod promises;
 mod results;
 
-pub(crate) use agreement::glance;
+pub(crate) use agreement::{Glance, glance, history, unpause};
 
 use std::collections::BTreeMap;
 
 use steadfast_proto::{
-    enums::WorkflowExecutionStatus as Status,
+    enums::{WorkflowExecutionStatus as Status, WorkflowTaskFailedCause},
     history::{
         HistoryEvent, WorkflowExecutionStartedEventAttributes as Started, history_event::Attributes,
     },
@@ -53,7 +53,7 @@ pub(crate) async fn read(world: &World) -> Runs {
             world.ledger.fault(&workflow_id, format!("{run_id} is listed but not found"));
             continue;
         };
-        let events = agreement::history(world, &workflow_id, &run_id).await.unwrap_or_default();
+        let events = history(world, &workflow_id, &run_id).await.unwrap_or_default();
         let run = Run { workflow_id, id: run_id.clone(), listed, described, events };
         if let Some(twice) = runs.insert(run_id, run) {
             world.ledger.fault(&twice.workflow_id, format!("{} is listed twice", twice.id));
@@ -67,20 +67,33 @@ pub(crate) async fn open(world: &World) -> Vec<WorkflowExecutionInfo> {
     agreement::list(world, "ExecutionStatus = 'Running'").await
 }
 
+/// Checks that counts agree with listings, once nothing happens any more.
+pub(crate) async fn count(world: &World, runs: &Runs) {
+    let groups = agreement::count(world, "GROUP BY ExecutionStatus").await;
+    let mut listed: BTreeMap<String, i64> = BTreeMap::new();
+    for run in runs.values() {
+        *listed.entry(agreement::status(run.listed.status())).or_default() += 1;
+    }
+    if groups.as_ref() != Some(&listed) {
+        world.ledger.fault("", format!("counted {groups:?}, listed {listed:?}"));
+    }
+}
+
 /// Judges the world at its end: everything that goes against the rules.
 pub(crate) fn judge(world: &World, runs: &Runs) -> Vec<Fault> {
-    let mut faults = world.ledger.book().faults.clone();
+    let book = world.ledger.book();
+    let mut faults = book.faults.clone();
     let mut broken = |run: &Run, what: String| {
         faults.push(Fault { what, workflow_id: run.workflow_id.clone() });
     };
     for run in runs.values() {
         histories::check(run, &mut broken);
-        activities::check(run, &mut broken);
+        activities::check(run, book.held.contains(&run.workflow_id), &mut broken);
         results::check(run, &mut broken);
         agreement::check(run, &mut broken);
     }
     chains::check(runs, &mut broken);
-    promises::check(&world.ledger.book(), runs, &mut faults);
+    promises::check(&book, runs, &mut faults);
     faults
 }
 
@@ -91,6 +104,16 @@ impl Run {
             Attributes::WorkflowExecutionStartedEventAttributes(started) => Some(started),
             _ => None,
         }
+    }
+
+    /// Whether it is another run started over.
+    fn is_reset(&self) -> bool {
+        self.attributes().any(|(_, it)| match it {
+            Attributes::WorkflowTaskFailedEventAttributes(it) => {
+                it.cause() == WorkflowTaskFailedCause::ResetWorkflow
+            }
+            _ => false,
+        })
     }
 
     fn info(&self) -> WorkflowExecutionInfo {
@@ -134,9 +157,15 @@ fn is_close(attributes: &Attributes) -> bool {
     )
 }
 
+/// The newest run of a workflow id.
+pub(crate) async fn newest(world: &World, workflow_id: &str) -> Option<String> {
+    let described = agreement::describe(world, workflow_id, "").await?;
+    Some(described.workflow_execution_info?.execution?.run_id)
+}
+
 /// How a run was started, if it can be read.
 pub(crate) async fn started(world: &World, workflow_id: &str, run_id: &str) -> Option<Started> {
-    let events = agreement::history(world, workflow_id, run_id).await?;
+    let events = history(world, workflow_id, run_id).await?;
     match events.into_iter().next()?.attributes? {
         Attributes::WorkflowExecutionStartedEventAttributes(started) => Some(started),
         _ => None,

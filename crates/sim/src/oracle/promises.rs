@@ -18,6 +18,7 @@ pub(super) fn check(book: &Book, runs: &Runs, faults: &mut Vec<Fault>) {
     signals(book, runs, &mut broken);
     starts(book, runs, &mut broken);
     ends(book, runs, &mut broken);
+    closes(book, runs, &mut broken);
     updates(book, runs, &mut broken);
     activities(book, runs, &mut broken);
 }
@@ -71,7 +72,9 @@ fn signals(book: &Book, runs: &Runs, broken: &mut impl FnMut(&str, String)) {
             broken(&signal.workflow_id, format!("{text} was acknowledged and is in no history"));
         }
         for (run_id, count) in places {
-            let astray = !signal.run_id.is_empty() && signal.run_id != run_id;
+            // A reset takes signals over into the run that starts over.
+            let is_reset = runs.get(run_id).is_some_and(Run::is_reset);
+            let astray = !signal.run_id.is_empty() && signal.run_id != run_id && !is_reset;
             if count > 1 || astray {
                 broken(&signal.workflow_id, format!("{text} is in {run_id} {count} times"));
             }
@@ -98,6 +101,16 @@ fn ends(book: &Book, runs: &Runs, broken: &mut impl FnMut(&str, String)) {
         });
         if *acknowledged && told != 1 {
             broken(workflow_id, format!("{reason} of {run_id} was acknowledged and is not told"));
+        }
+    }
+}
+
+fn closes(book: &Book, runs: &Runs, broken: &mut impl FnMut(&str, String)) {
+    for close in &book.closes {
+        let last = runs.get(&close.run_id).and_then(|run| run.events.last());
+        if last != Some(&close.event) {
+            let what = format!("{} was seen to close otherwise than it did", close.run_id);
+            broken(&close.workflow_id, what);
         }
     }
 }

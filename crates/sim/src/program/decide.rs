@@ -12,6 +12,7 @@ use steadfast_proto::{
         CompleteWorkflowExecutionCommandAttributes,
         ContinueAsNewWorkflowExecutionCommandAttributes, FailWorkflowExecutionCommandAttributes,
         RecordMarkerCommandAttributes, RequestCancelActivityTaskCommandAttributes,
+        RequestCancelExternalWorkflowExecutionCommandAttributes,
         ScheduleActivityTaskCommandAttributes, SignalExternalWorkflowExecutionCommandAttributes,
         StartChildWorkflowExecutionCommandAttributes, StartTimerCommandAttributes,
         command::Attributes,
@@ -72,6 +73,7 @@ impl Walk<'_> {
             Step::Race(task, millis) => self.race(number, *task, *millis),
             Step::Child(order, care) => self.child(number, *order, *care),
             Step::Tell(target) => self.tell(number, target),
+            Step::Stop(target) => self.stop(number, target),
             Step::Await(millis) => self.wait_for_signal(number, *millis),
             Step::Mark => Some(self.mark(number)),
         }
@@ -151,6 +153,20 @@ impl Walk<'_> {
             return None;
         };
         told.ended.map(|(_, how)| format!("s{number}={}", how.word()))
+    }
+
+    fn stop(&mut self, number: usize, target: &str) -> Option<String> {
+        let reason = format!("stop-{number}");
+        let Some(stopped) = self.view.told.get(&reason) else {
+            let wanted = RequestCancelExternalWorkflowExecutionCommandAttributes {
+                workflow_id: target.to_owned(),
+                reason,
+                ..RequestCancelExternalWorkflowExecutionCommandAttributes::default()
+            };
+            self.want(enums::CommandType::RequestCancelExternalWorkflowExecution, wanted.into());
+            return None;
+        };
+        stopped.ended.map(|(_, how)| format!("x{number}={}", how.word()))
     }
 
     fn wait_for_signal(&mut self, number: usize, millis: u64) -> Option<String> {

@@ -49,6 +49,8 @@ pub(crate) enum Step {
     Child(Order, Care),
     /// A signal to another workflow.
     Tell(String),
+    /// A request to another workflow to end.
+    Stop(String),
     /// Waits for a signal, but not for longer than so many milliseconds.
     Await(u64),
     /// A note in the history.
@@ -136,6 +138,7 @@ impl Step {
             8..=10 => Self::Sleep(chance.between(1, 8_000)),
             11..=12 => Self::Race(Task::draw(chance), chance.between(50, 5_000)),
             13..=15 if order.depth > 0 => Self::child(chance, order),
+            16 if chance.percent(30) => Self::Stop(format!("w{}", chance.below(8))),
             16 => Self::Tell(format!("w{}", chance.below(8))),
             17..=18 => Self::Await(chance.between(500, 6_000)),
             _ => Self::Mark,

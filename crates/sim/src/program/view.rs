@@ -17,7 +17,7 @@ pub(crate) struct View {
     pub(crate) timers: BTreeMap<String, Thing>,
     /// Children by workflow id.
     pub(crate) children: BTreeMap<String, Thing>,
-    /// Signals to others by signal name.
+    /// Signals to others by signal name, and cancel requests by reason.
     pub(crate) told: BTreeMap<String, Thing>,
     /// The events of the signals that came.
     pub(crate) signals: Vec<i64>,
@@ -164,16 +164,34 @@ impl View {
                 self.names.insert(id, it.signal_name.clone());
                 self.told.insert(it.signal_name.clone(), Thing::begun(id));
             }
+            _ => self.take_told(id, attributes),
+        }
+    }
+
+    fn take_told(&mut self, id: i64, attributes: &Attributes) {
+        use Attributes as A;
+        let (initiated, how) = match attributes {
             A::SignalExternalWorkflowExecutionFailedEventAttributes(it) => {
-                let name = self.names.get(&it.initiated_event_id).cloned().unwrap_or_default();
-                end(&mut self.told, &name, id, Ended::Failed);
+                (it.initiated_event_id, Ended::Failed)
             }
             A::ExternalWorkflowExecutionSignaledEventAttributes(it) => {
-                let name = self.names.get(&it.initiated_event_id).cloned().unwrap_or_default();
-                end(&mut self.told, &name, id, Ended::Well);
+                (it.initiated_event_id, Ended::Well)
             }
-            _ => {}
-        }
+            A::RequestCancelExternalWorkflowExecutionInitiatedEventAttributes(it) => {
+                self.names.insert(id, it.reason.clone());
+                self.told.insert(it.reason.clone(), Thing::begun(id));
+                return;
+            }
+            A::RequestCancelExternalWorkflowExecutionFailedEventAttributes(it) => {
+                (it.initiated_event_id, Ended::Failed)
+            }
+            A::ExternalWorkflowExecutionCancelRequestedEventAttributes(it) => {
+                (it.initiated_event_id, Ended::Well)
+            }
+            _ => return,
+        };
+        let name = self.names.get(&initiated).cloned().unwrap_or_default();
+        end(&mut self.told, &name, id, how);
     }
 
     fn end_activity(&mut self, scheduled: i64, id: i64, how: Ended) {
