@@ -19,6 +19,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 
 use steadfast_store::{
@@ -124,16 +125,20 @@ impl Committer {
 
     async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<Work>) {
         let mut linger = Linger::default();
+        let mut last = Duration::ZERO;
         while let Some(first) = inbox.recv().await {
             let mut works = vec![first];
             self.take_waiting(&mut inbox, &mut works);
+            self.gather(&mut inbox, &mut works, last / 2).await;
             if works.len() <= LINGER_WORKS_MAX && linger.is_worth_it() {
                 self.linger(&mut inbox, &mut works, &mut linger).await;
             }
+            let began = self.clock.now();
             if !self.commit(&mut works).await {
                 self.fenced.store(true, Ordering::Release);
                 return;
             }
+            last = self.clock.now().since(began);
             self.release(works);
         }
     }
@@ -143,6 +148,25 @@ impl Committer {
             && let Ok(work) = inbox.try_recv()
         {
             works.push(work);
+        }
+    }
+
+    /// Takes in what the last commit let go and is on its way back, as long as it keeps coming
+    /// and not for longer than `longest`. The first few of it alone would otherwise be a commit,
+    /// and the rest would wait for that.
+    async fn gather(
+        &self,
+        inbox: &mut mpsc::UnboundedReceiver<Work>,
+        works: &mut Vec<Work>,
+        longest: Duration,
+    ) {
+        let deadline = self.clock.now().after(longest);
+        let mut idle = 0;
+        while idle < GATHER_IDLE_MAX && self.clock.now() < deadline {
+            let before = works.len();
+            tokio::task::yield_now().await;
+            self.take_waiting(inbox, works);
+            idle = if works.len() > before { 0 } else { idle + 1 };
         }
     }
 
@@ -305,7 +329,9 @@ impl Linger {
     }
 }
 
-const LINGER_MAX: std::time::Duration = std::time::Duration::from_micros(200);
+/// Turns of everybody else without new work, after which no more is on its way.
+const GATHER_IDLE_MAX: usize = 3;
+const LINGER_MAX: Duration = Duration::from_micros(200);
 const LINGER_YIELDS_MAX: usize = 500;
 const LINGER_WORKS_MAX: usize = 16;
 const LINGER_SKIP_MAX: u32 = 8;

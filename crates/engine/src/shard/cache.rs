@@ -1,6 +1,6 @@
 //! The runs of a shard that are in memory, and how they are found.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use steadfast_store::RunNumber;
 
@@ -17,6 +17,10 @@ pub(crate) struct Cache {
     by_use: BTreeMap<u64, RunNumber>,
     uses: u64,
     evictions: u64,
+    /// The last few runs that were let go.
+    evicted: VecDeque<RunNumber>,
+    /// Runs that have closed, oldest first: they are the least likely to be used again.
+    closed: VecDeque<RunNumber>,
 }
 
 impl Cache {
@@ -85,7 +89,36 @@ impl Cache {
             workflows.remove(&identity.workflow_id);
         }
         self.evictions += 1;
+        self.evicted.push_back(number);
+        if self.evicted.len() > EVICTED_MAX {
+            self.evicted.pop_front();
+        }
         Some(entry)
+    }
+
+    /// Whether a run may have been let go since there were `evictions` of them.
+    pub(crate) fn may_have_evicted(&self, number: RunNumber, evictions: u64) -> bool {
+        let recent = usize::try_from(self.evictions - evictions).unwrap_or(usize::MAX);
+        recent > self.evicted.len()
+            || self.evicted.iter().rev().take(recent).any(|it| *it == number)
+    }
+
+    /// A run has closed: a few are kept for whoever asks how it went, and then they go.
+    pub(crate) fn close(&mut self, number: RunNumber) {
+        self.closed.push_back(number);
+    }
+
+    /// Lets closed runs go, down to `closed_max`, but for those that are needed.
+    pub(crate) fn evict_closed(&mut self, closed_max: usize, durable: u64) {
+        for _ in closed_max..self.closed.len() {
+            let Some(number) = self.closed.pop_front() else { return };
+            match self.entries.get(&number) {
+                Some(entry) if entry.is_idle(durable) => _ = self.remove(number),
+                // Whoever waits for it comes first; it is looked at again later.
+                Some(_) => self.closed.push_back(number),
+                None => {}
+            }
+        }
     }
 
     /// Lets those go that were not used for longest, down to `entries_max`, but for those that are
@@ -111,3 +144,6 @@ impl Cache {
         self.evictions
     }
 }
+
+/// Runs that were let go and are remembered for as long as a read takes.
+const EVICTED_MAX: usize = 4_096;

@@ -278,5 +278,6 @@ impl<'a> Desk<'a> {
             hot.cool();
         }
         self.redirect_queries(number);
+        self.shard.cache.close(number);
     }
 }

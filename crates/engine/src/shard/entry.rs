@@ -108,7 +108,13 @@ impl Entry {
     /// Takes new events in.
     pub(crate) fn extend_tail(&mut self, events: Vec<HistoryEvent>, events_max: usize) {
         if !self.run.is_open() {
-            self.close_event = events.last().cloned().map(Arc::new);
+            if let Some(last) = events.into_iter().next_back() {
+                self.close_event = Some(Arc::new(last));
+            }
+            // No worker will want the others: there is no task any more.
+            self.tail = Vec::new();
+            self.tail_first = self.run.last_event_id() + 1;
+            return;
         }
         self.tail.extend(events);
         if self.tail.len() > events_max {

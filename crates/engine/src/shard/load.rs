@@ -40,7 +40,7 @@ impl Shard {
             Ok(Some((rows, run))) => {
                 let is_known = self.cache.get(rows.run).is_some();
                 // A run that was let go of in between may have changed since it was read.
-                if !is_known && loaded.evictions != self.cache.evictions() {
+                if !is_known && self.cache.may_have_evicted(rows.run, loaded.evictions) {
                     for job in jobs {
                         self.dispatch(job);
                     }

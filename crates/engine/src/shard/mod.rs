@@ -57,6 +57,7 @@ pub(crate) struct Shard {
     durable: Arc<Watermark>,
     pub(crate) cache: Cache,
     cache_max: usize,
+    closed_max: usize,
     due: Due,
     pending: BTreeMap<PendingKey, VecDeque<Box<dyn Job>>>,
     /// Runs that are not in memory although the store does not know the last of them yet, with
@@ -91,6 +92,7 @@ impl Shard {
             durable,
             cache: Cache::default(),
             cache_max: limits.cached_runs_max / shards.max(1),
+            closed_max: limits.cached_closed_runs_max / shards.max(1),
             due: Due::new(limits.due_horizon, limits.due_page_max),
             pending: BTreeMap::new(),
             quarantined: BTreeMap::new(),
@@ -128,6 +130,7 @@ impl Shard {
             self.do_what_is_due();
             self.submit();
             self.cache.evict(self.cache_max, self.durable.get());
+            self.cache.evict_closed(self.closed_max, self.durable.get());
             self.forget_quarantine();
             if self.stopping.is_some() {
                 break;

@@ -7,6 +7,10 @@ use super::{fault::Fault, number};
 use crate::rows::{Item, ItemKind, Lookup, RunIdentity, RunNumber, RunRows, ShardNumber, StateRow};
 
 pub(super) fn load(db: &mut Connection, lookup: &Lookup) -> Result<Option<RunRows>, Fault> {
+    // Most names that are looked up are new, and then nothing else is to be read.
+    if !is_known(db, lookup)? {
+        return Ok(None);
+    }
     // One snapshot for the run and its items.
     let tx = db.transaction()?;
     let Some(mut run) = find(&tx, lookup)? else { return Ok(None) };
@@ -44,6 +48,17 @@ pub(super) fn with_work(
     let given = (shard.0, after.0, number::limit(limit));
     let rows = select.query_map(given, |row| Ok(RunNumber(row.get(0)?)))?;
     Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// Whether there is such a run, as far as an index alone tells.
+fn is_known(db: &Connection, lookup: &Lookup) -> Result<bool, Fault> {
+    match lookup {
+        Lookup::Current { namespace, workflow_id } => {
+            let sql = "SELECT 1 FROM runs WHERE namespace = ?1 AND workflow_id = ?2 LIMIT 1";
+            Ok(db.prepare_cached(sql)?.exists([namespace, workflow_id])?)
+        }
+        Lookup::Number(_) | Lookup::Run(_) => Ok(true),
+    }
 }
 
 fn find(tx: &Transaction<'_>, lookup: &Lookup) -> Result<Option<RunRows>, Fault> {
