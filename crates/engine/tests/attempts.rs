@@ -131,7 +131,8 @@ async fn every_attempt_is_kept_with_its_outcome_and_why_it_was_retried() {
             [AttemptOutcome::Failed, AttemptOutcome::Failed, AttemptOutcome::Completed]
         );
         assert_eq!(rows[0].fingerprint, rows[1].fingerprint, "they differ only in a number");
-        rows.iter().map(|row| format!("{} {} {}\n", row.attempt, row.message, row.why)).collect()
+        let lines = rows.iter().map(|row| format!("{} {} {}", row.attempt, row.message, row.why));
+        lines.collect::<Vec<_>>().join("\n")
     });
     insta::assert_snapshot!(told.await, @r"
     1 no network, 1 retry in 1s: backoff

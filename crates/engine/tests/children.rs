@@ -102,8 +102,8 @@ async fn what_becomes_of_a_child_when_its_parent_ends_is_the_parents_choice() {
             rig.point().await;
             rig.wait(1).await;
             let text = rig.text("child-1", "").await;
-            let lines = text.lines().filter(|line| !line.contains("WorkflowTask"));
-            let last = lines.last().expect("a line")[16..].to_owned();
+            let mut lines = text.lines().filter(|line| !line.contains("WorkflowTask"));
+            let last = lines.next_back().expect("a line")[16..].to_owned();
             if policy == Policy::Abandon {
                 assert_eq!(status(rig, "child-1").await, Status::Running);
                 return "WorkflowTaskScheduled".to_owned();
@@ -163,7 +163,7 @@ async fn a_signal_to_another_workflow_arrives_once() {
         let lines = sender.lines().filter(|line| line.contains("External"));
         let heard = rig.text("order-2", "").await;
         let heard = heard.lines().filter(|line| line.contains("Signaled"));
-        lines.chain(heard).map(|line| format!("{}\n", &line[16..])).collect()
+        lines.chain(heard).map(|line| &line[16..]).collect::<Vec<_>>().join("\n")
     });
     insta::assert_snapshot!(told.await, @r"
     SignalExternalWorkflowExecutionInitiated order-2 hello

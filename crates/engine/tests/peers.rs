@@ -191,7 +191,7 @@ async fn p_03_no_step_waits_for_a_poll_period() {
     }
     rig.step(vec![complete("done")]).await;
     rig.closed("order-1", "").await;
-    assert_eq!(rig.elapsed(), 0.0);
+    assert_eq!(rig.millis(), 0);
 }
 
 /// Bytes and reads that it takes to join `n` activities.
@@ -342,7 +342,7 @@ async fn p_22_a_poll_that_goes_away_at_any_point_loses_no_task() {
         rig.complete_activity(&work, "ok").await.expect("taken");
         let task = task_of(&rig, drop_after(turns, rig.poll_task(QUEUE)).await).await;
         rig.complete_task(&task, vec![complete("done")]).await.expect("taken");
-        assert!(rig.elapsed() < 5.0, "{turns} turns: {} s late", rig.elapsed());
+        assert!(rig.elapsed() < 5, "{turns} turns: {} s late", rig.elapsed());
     }
 }
 
@@ -367,7 +367,7 @@ async fn p_22_a_poll_that_goes_away_while_its_task_comes_loses_no_task() {
         assert_eq!(work.attempt, 1, "an attempt that nobody saw does not count");
         rig.complete_activity(&work, "ok").await.expect("taken");
         rig.step(vec![complete("done")]).await;
-        assert!(rig.elapsed() < 5.0, "{turns} turns: {} s late", rig.elapsed());
+        assert!(rig.elapsed() < 5, "{turns} turns: {} s late", rig.elapsed());
     }
 }
 

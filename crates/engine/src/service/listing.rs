@@ -23,7 +23,7 @@ impl Engine {
     ) -> Result<ListWorkflowExecutionsResponse, Error> {
         let namespace = self.namespace(&request.namespace)?;
         let schema = Schema::new(namespace.search_attributes());
-        let filter = visibility::parse_list(&request.query, &schema)?;
+        let filter = visibility::without_internal(visibility::parse_list(&request.query, &schema)?);
         let after = page::<ListToken>(&request.next_page_token)?.map(|token| VisibilityPosition {
             close_time: (token.close_time != OPEN).then_some(Timestamp(token.close_time)),
             start_time: Timestamp(token.start_time),
@@ -57,8 +57,8 @@ impl Engine {
         let schema = Schema::new(namespace.search_attributes());
         let query = visibility::parse_count(&request.query, &schema)?;
         let grouped = query.group_by.is_some();
-        let counted =
-            self.store().count(namespace.id.clone(), query.filter, query.group_by).await?;
+        let filter = visibility::without_internal(query.filter);
+        let counted = self.store().count(namespace.id.clone(), filter, query.group_by).await?;
         Ok(visibility::count_response(&counted, grouped))
     }
 

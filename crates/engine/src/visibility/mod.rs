@@ -11,6 +11,7 @@
 //! Nothing here reads a clock or the store: a text, payloads or rows go in with the [`Schema`] of
 //! their namespace, and a [`Filter`](steadfast_store::Filter), values or messages come out.
 
+mod division;
 mod info;
 mod lexer;
 mod literal;
@@ -21,6 +22,7 @@ mod tests;
 mod typing;
 mod values;
 
+pub(crate) use division::without_internal;
 pub(crate) use info::{count_response, execution_info};
 pub(crate) use query::{parse_count, parse_list};
 pub(crate) use schema::Schema;

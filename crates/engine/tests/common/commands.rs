@@ -9,7 +9,7 @@ use steadfast_proto::{
     taskqueue::{StickyExecutionAttributes, TaskQueue},
 };
 
-use super::{NAMESPACE, QUEUE};
+use super::QUEUE;
 
 pub(crate) fn queue(name: &str) -> TaskQueue {
     TaskQueue { name: name.to_owned(), ..TaskQueue::default() }
@@ -162,7 +162,6 @@ pub(crate) fn child_with(
 
 pub(crate) fn signal_external(workflow_id: &str, name: &str) -> Command {
     let wanted = command::SignalExternalWorkflowExecutionCommandAttributes {
-        namespace: NAMESPACE.to_owned(),
         execution: Some(execution(workflow_id, "")),
         signal_name: name.to_owned(),
         ..command::SignalExternalWorkflowExecutionCommandAttributes::default()
@@ -172,7 +171,6 @@ pub(crate) fn signal_external(workflow_id: &str, name: &str) -> Command {
 
 pub(crate) fn cancel_external(workflow_id: &str) -> Command {
     let wanted = command::RequestCancelExternalWorkflowExecutionCommandAttributes {
-        namespace: NAMESPACE.to_owned(),
         workflow_id: workflow_id.to_owned(),
         ..command::RequestCancelExternalWorkflowExecutionCommandAttributes::default()
     };

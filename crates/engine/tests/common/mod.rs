@@ -61,7 +61,10 @@ impl Base {
 
     fn open(&self) -> Arc<Scripted> {
         match self {
-            Self::Memory(memory) => Scripted::new(Arc::clone(memory) as Arc<dyn Store>),
+            Self::Memory(memory) => {
+                let memory: Arc<dyn Store> = memory.clone();
+                Scripted::new(memory)
+            }
             Self::Sqlite(folder) => {
                 let options = sqlite::Options::default();
                 let store = Sqlite::open(folder.path().join("data.db"), &options).expect("a file");
@@ -166,9 +169,14 @@ impl Rig {
         }
     }
 
-    /// Seconds since the beginning.
-    pub(crate) fn elapsed(&self) -> f64 {
-        self.clock.start.elapsed().as_secs_f64()
+    /// Whole seconds since the beginning: what is retried or read takes some milliseconds.
+    pub(crate) fn elapsed(&self) -> u64 {
+        (self.clock.start.elapsed() + Duration::from_millis(500)).as_secs()
+    }
+
+    /// Milliseconds since the beginning.
+    pub(crate) fn millis(&self) -> u128 {
+        self.clock.start.elapsed().as_millis()
     }
 }
 
@@ -201,11 +209,12 @@ async fn open(
     limits: &Limits,
     seed: u64,
 ) -> Engine {
+    let store: Arc<dyn Store> = store.clone();
     let options = Options {
-        clock: Arc::clone(clock) as Arc<dyn Clock>,
+        clock: clock.clone(),
         seed: Some(seed),
         limits: limits.clone(),
         ..Options::default()
     };
-    Engine::open(Arc::clone(store) as Arc<dyn Store>, options).await.expect("an engine")
+    Engine::open(store, options).await.expect("an engine")
 }

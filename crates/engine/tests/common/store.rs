@@ -79,7 +79,9 @@ impl Scripted {
     fn read<T>(&self, read: Answer<'_, T>) -> Result<T, Error> {
         match Self::next(&self.reads) {
             Fault::None => now(read),
-            fault => Err(error(fault)),
+            fault @ (Fault::Busy | Fault::Full | Fault::LostBefore | Fault::LostAfter) => {
+                Err(error(fault))
+            }
         }
     }
 
