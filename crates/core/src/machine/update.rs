@@ -152,7 +152,7 @@ pub(crate) fn answer(tx: &mut Tx<'_>, message: &Message) -> Result<(), BadComman
     match body.type_url.rsplit('.').next() {
         Some("Acceptance") => accept(tx, id, decode(&body)?),
         Some("Response") => complete(tx, id, decode(&body)?),
-        Some("Rejection") => refuse(tx, id, decode::<Rejection>(&body)?.failure),
+        Some("Rejection") => refuse(tx, id, decode(&body)?),
         _ => Err(bad::command(CAUSE, format!("unknown message {:?}", body.type_url))),
     }
 }
@@ -208,12 +208,14 @@ fn complete(tx: &mut Tx<'_>, id: &str, response: Response) -> Result<(), BadComm
     Ok(())
 }
 
-fn refuse(tx: &mut Tx<'_>, id: &str, failure: Option<Failure>) -> Result<(), BadCommand> {
+fn refuse(tx: &mut Tx<'_>, id: &str, rejection: Rejection) -> Result<(), BadCommand> {
     match tx.run.updates.get(&id.to_owned()) {
         Some(update) if !update.is_accepted() => {
-            reject(tx, id, failure);
+            reject(tx, id, rejection.failure);
             Ok(())
         }
+        // A crash lost it while the worker had it, and whoever asked with it.
+        None if rejection.rejected_request.is_some() => Ok(()),
         Some(_) => Err(bad::command(CAUSE, format!("update {id} was accepted before"))),
         None => Err(bad::command(CAUSE, format!("update {id} is not known"))),
     }
