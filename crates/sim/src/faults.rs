@@ -20,6 +20,8 @@ pub(crate) struct Faults {
     writes: AtomicU64,
     /// How many reads of a hundred meet trouble now.
     reads: AtomicU64,
+    /// Whether commits may be torn: something that no store may do.
+    tears: AtomicBool,
     over: AtomicBool,
     /// How often something was made to fail.
     made: AtomicU64,
@@ -56,6 +58,7 @@ impl Faults {
             chance: Mutex::new(chance),
             writes: AtomicU64::new(0),
             reads: AtomicU64::new(0),
+            tears: AtomicBool::new(false),
             over: AtomicBool::new(false),
             made: AtomicU64::new(0),
         }
@@ -65,6 +68,19 @@ impl Faults {
     pub(crate) fn burst(&self, writes: u64, reads: u64) {
         self.writes.store(writes, Ordering::Relaxed);
         self.reads.store(reads, Ordering::Relaxed);
+    }
+
+    /// From now on some commits lose a part of what they were to write, and nobody is told.
+    pub(crate) fn tear(&self) {
+        self.tears.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the next commit is torn.
+    pub(crate) fn is_torn(&self) -> bool {
+        if !self.tears.load(Ordering::Relaxed) || self.are_over() {
+            return false;
+        }
+        self.chance.lock().unwrap_or_else(PoisonError::into_inner).percent(5)
     }
 
     /// Nothing breaks any more, and everybody behaves.

@@ -34,5 +34,5 @@ mod wire;
 mod world;
 
 pub use ledger::Fault;
-pub use simulate::{Report, simulate};
+pub use simulate::{Disk, Report, simulate, simulate_on};
 pub use trace::show as show_engine;

@@ -27,6 +27,20 @@ pub struct Report {
 
 /// Runs the simulation of a seed; `shown` prints its log as it comes.
 pub fn simulate(seed: u64, shown: bool) -> Report {
+    simulate_on(seed, shown, Disk::Honest)
+}
+
+/// What kind of disk a simulation has.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Disk {
+    /// It fails as disks do, and says so.
+    Honest,
+    /// It loses parts of commits and says nothing: whoever judges must find out.
+    Torn,
+}
+
+/// As [`simulate`], on a disk of that kind.
+pub fn simulate_on(seed: u64, shown: bool, disk: Disk) -> Report {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
@@ -34,6 +48,9 @@ pub fn simulate(seed: u64, shown: bool) -> Report {
         .expect("a runtime without threads and devices can be built");
     runtime.block_on(async {
         let world = Arc::new(World::new(seed, shown));
+        if disk == Disk::Torn {
+            world.faults.tear();
+        }
         live(&world).await;
         judged(&world, seed).await
     })

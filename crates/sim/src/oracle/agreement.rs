@@ -93,6 +93,9 @@ fn compare(
     if last != info.history_length {
         return Err(format!("{last} events are read and {} are told", info.history_length));
     }
+    if let Some((id, _)) = (1..).zip(events).find(|(id, event)| event.event_id != *id) {
+        return Err(format!("event {id} is missing"));
+    }
     let identity = Identity {
         workflow_id: execution.workflow_id,
         run_id: execution.run_id,

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use steadfast_proto::history::history_event::Attributes;
+use steadfast_proto::{common::WorkflowExecution, history::history_event::Attributes};
 
 use super::{Run, Runs};
 use crate::program::{Ended, View};
@@ -20,6 +20,7 @@ pub(super) fn check(runs: &Runs, broken: &mut impl FnMut(&Run, String)) {
         next(runs, run, broken);
         previous(runs, run, broken);
         children(runs, run, broken);
+        parent(runs, run, broken);
     }
 }
 
@@ -75,6 +76,39 @@ fn children(runs: &Runs, run: &Run, broken: &mut impl FnMut(&Run, String)) {
             Some(_) | None => {}
         }
     }
+}
+
+/// A run that has a parent was sent for by it, once, and the parent knows.
+fn parent(runs: &Runs, run: &Run, broken: &mut impl FnMut(&Run, String)) {
+    let Some((of, initiated)) = sent_for(run) else { return };
+    let Some(parent) = runs.get(&of.run_id) else {
+        broken(run, format!("its parent {} is not there", of.run_id));
+        return;
+    };
+    let view = View::of(&parent.events);
+    let known = view.children.get(&run.workflow_id).filter(|child| child.begun == initiated);
+    match known.map(|child| child.ended) {
+        None => broken(run, format!("its parent {} did not send for it", of.run_id)),
+        Some(Some((_, Ended::NotStarted))) => {
+            broken(run, format!("its parent {} heard that it could not be started", of.run_id));
+        }
+        Some(_) => {}
+    }
+    let same = |other: &&Run| {
+        other.id < run.id
+            && other.workflow_id == run.workflow_id
+            && sent_for(other) == sent_for(run)
+    };
+    if let Some(other) = runs.values().find(same) {
+        broken(run, format!("{} was begun for the same request of its parent", other.id));
+    }
+}
+
+/// The parent that began this chain, and by which event; a reset run was begun by an operator.
+fn sent_for(run: &Run) -> Option<(WorkflowExecution, i64)> {
+    let started = run.started().filter(|it| it.continued_execution_run_id.is_empty())?;
+    let parent = started.parent_workflow_execution.clone().filter(|_| !run.is_reset())?;
+    Some((parent, started.parent_initiated_event_id))
 }
 
 fn last_of_chain<'a>(runs: &'a Runs, first: &str) -> Option<&'a Run> {
