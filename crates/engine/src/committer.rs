@@ -339,14 +339,20 @@ const LINGER_SKIP_MAX: u32 = 8;
 /// One write a run, in the order in which the runs first appear.
 fn fold(works: &mut [Work]) -> Vec<RunWrite> {
     let mut places: BTreeMap<RunNumber, usize> = BTreeMap::new();
-    let mut folded: Vec<RunWrite> = Vec::new();
+    let mut folded: Vec<(RunWrite, Vec<RunWrite>)> = Vec::new();
     for write in works.iter_mut().flat_map(|work| work.writes.drain(..)) {
         if let Some(place) = places.get(&write.run) {
-            folded[*place].merge(write);
+            folded[*place].1.push(write);
         } else {
             places.insert(write.run, folded.len());
-            folded.push(write);
+            folded.push((write, Vec::new()));
         }
     }
-    folded
+    let whole = |(mut first, later): (RunWrite, Vec<RunWrite>)| {
+        if !later.is_empty() {
+            first.merge_all(later);
+        }
+        first
+    };
+    folded.into_iter().map(whole).collect()
 }

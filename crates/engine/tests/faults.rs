@@ -158,15 +158,15 @@ async fn an_engine_whose_data_was_taken_over_acknowledges_nothing_more() {
 #[tokio::test(start_paused = true)]
 async fn p_21_after_a_kill_the_work_is_offered_at_once() {
     let told = survives(async |rig: &Rig| {
-        for n in 0..30 {
+        for n in 0..6 {
             rig.start(&format!("order-{n}")).await;
         }
-        for _ in 0..15 {
+        for _ in 0..3 {
             rig.step(vec![activity("a")]).await;
         }
         rig.crash().await;
         let before = rig.millis();
-        for _ in 0..15 {
+        for _ in 0..3 {
             rig.step(vec![complete("done")]).await;
             rig.next_activity().await;
         }
@@ -207,4 +207,26 @@ async fn a_store_that_is_not_there_is_an_error_when_opening() {
     memory.close().await.expect("closed");
     let opened = Engine::open(Arc::new(memory), Options::default()).await;
     opened.expect_err("it is closed");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_the_store_refuses_is_read_anew_and_the_others_do_not_suffer() {
+    let rig = Rig::new().await;
+    rig.start("order-1").await;
+    rig.start("order-2").await;
+    // The batch is refused, and then of its runs the first.
+    rig.store().fail_commits([Fault::Rejected, Fault::Rejected]);
+    let refused = rig.signal("order-1", "lost").await.expect_err("it is not kept");
+    assert_eq!(refused.code, Code::Unavailable);
+    rig.signal("order-2", "kept").await.expect("taken");
+    rig.signal("order-1", "kept").await.expect("it goes on from what is durable");
+    for _ in 0..2 {
+        rig.step(vec![complete("done")]).await;
+    }
+    rig.crash().await;
+    for id in ["order-1", "order-2"] {
+        let text = rig.text(id, "").await;
+        assert!(text.contains("Signaled kept") && !text.contains("lost"), "{text}");
+        assert!(text.contains("WorkflowExecutionCompleted"), "{text}");
+    }
 }

@@ -398,3 +398,47 @@ async fn drop_after<T>(turns: usize, call: impl Future<Output = T>) -> Option<T>
     }
     None
 }
+
+#[tokio::test(start_paused = true)]
+async fn p_11_time_in_the_queue_does_not_count_against_the_attempt() {
+    let rig = Rig::new().await;
+    rig.start("order-1").await;
+    rig.step(vec![activity("a")]).await;
+    rig.wait(300).await;
+    let work = rig.next_activity().await;
+    assert_eq!(work.attempt, 1, "it has not timed out in the queue");
+    rig.wait(55).await;
+    rig.complete_activity(&work, "ok").await.expect("it had its whole minute");
+}
+
+#[tokio::test(start_paused = true)]
+async fn p_12_a_cancellation_reaches_an_activity_with_its_next_heartbeat() {
+    let rig = Rig::new().await;
+    rig.start("order-1").await;
+    rig.step(vec![activity("a")]).await;
+    let work = rig.next_activity().await;
+    assert!(!rig.heartbeat(&work, "1").await.expect("taken").cancel_requested);
+    rig.cancel("order-1").await.expect("asked");
+    rig.step(vec![crate::common::cancel_activity(5)]).await;
+    assert!(rig.heartbeat(&work, "2").await.expect("taken").cancel_requested);
+    assert_eq!(rig.millis(), 0);
+    rig.cancel_activity(&work).await.expect("taken");
+    rig.step(vec![crate::common::cancelled()]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn p_16_a_cancelled_workflow_can_clean_up_first() {
+    let told = crate::common::survives(async |rig: &Rig| {
+        rig.start("order-1").await;
+        rig.step(vec![timer("t", 3_600)]).await;
+        rig.cancel("order-1").await.expect("asked");
+        rig.step(vec![cancel_timer("t"), activity("undo")]).await;
+        let work = rig.next_activity().await;
+        rig.complete_activity(&work, "undone").await.expect("taken");
+        rig.step(vec![crate::common::cancelled()]).await;
+        rig.names("order-1").await.join(" ")
+    });
+    let told = told.await;
+    assert!(told.contains("WorkflowExecutionCancelRequested"), "{told}");
+    assert!(told.ends_with("WorkflowExecutionCanceled"), "{told}");
+}

@@ -89,7 +89,7 @@ async fn other_bad_requests_name_what_is_wrong_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_takes_no_more_signals_than_its_limit() {
+async fn p_23_a_signal_beyond_the_limit_is_refused_not_dropped() {
     let mut limits = steadfast_engine::Limits::default();
     limits.run.signals_max = 3;
     let rig = Rig::with(crate::common::Base::memory(), limits).await;
@@ -100,6 +100,9 @@ async fn a_run_takes_no_more_signals_than_its_limit() {
     let refused = rig.signal("order-1", "go").await.expect_err("enough");
     assert_eq!(refused.code, Code::InvalidArgument);
     assert_eq!(refused.message, "exceeded workflow execution limit for signal events");
+    let unknown = rig.signal("order-2", "go").await.expect_err("there is no such workflow");
+    assert_eq!(unknown.code, Code::NotFound);
+    assert_eq!(rig.history("order-1", "").await.len(), 5);
 }
 
 #[tokio::test(start_paused = true)]

@@ -367,17 +367,32 @@ impl AttemptOutcome {
 impl RunWrite {
     /// Folds `later`, a later write of the same run, into this one.
     pub fn merge(&mut self, later: Self) {
-        assert_eq!(self.run, later.run, "only writes of one run fold together");
-        self.create = self.create.take().or(later.create);
-        self.state = later.state.or_else(|| self.state.take());
-        self.visibility = later.visibility.or_else(|| self.visibility.take());
-        self.events.extend(later.events);
-        self.attempts.extend(later.attempts);
-        self.delete |= later.delete;
-        for item in later.items {
-            match self.items.iter_mut().find(|old| old.kind == item.kind && old.key == item.key) {
-                Some(old) => *old = item,
-                None => self.items.push(item),
+        self.merge_all([later]);
+    }
+
+    /// Folds later writes of the same run into this one, in their order. Many at once cost less
+    /// than one by one.
+    pub fn merge_all(&mut self, later: impl IntoIterator<Item = Self>) {
+        let mut places: BTreeMap<(u8, Vec<u8>), usize> = BTreeMap::new();
+        for (place, item) in self.items.iter().enumerate() {
+            places.insert((item.kind.number(), item.key.clone()), place);
+        }
+        for write in later {
+            assert_eq!(self.run, write.run, "only writes of one run fold together");
+            self.create = self.create.take().or(write.create);
+            self.state = write.state.or_else(|| self.state.take());
+            self.visibility = write.visibility.or_else(|| self.visibility.take());
+            self.events.extend(write.events);
+            self.attempts.extend(write.attempts);
+            self.delete |= write.delete;
+            for item in write.items {
+                let key = (item.kind.number(), item.key.clone());
+                if let Some(place) = places.get(&key) {
+                    self.items[*place] = item;
+                } else {
+                    places.insert(key, self.items.len());
+                    self.items.push(item);
+                }
             }
         }
     }

@@ -161,7 +161,7 @@ pub(super) fn start_child(desk: &mut Desk<'_>, parent: RunNumber, initiated_even
     let asked = Arc::clone(&child.initiated);
     let letter = StartChildJob {
         address: Address::of(&asked.namespace_id, &asked.workflow_id, ""),
-        sender: Sender::of(parent, run),
+        sender: Sender::of(desk.shared(), parent, run),
         root: run.started().root_workflow_execution.clone(),
         request_id: child.row.request_id.clone(),
         initiated_event_id,
@@ -174,7 +174,7 @@ pub(super) fn start_child(desk: &mut Desk<'_>, parent: RunNumber, initiated_even
 pub(super) fn send_external(desk: &mut Desk<'_>, from: RunNumber, initiated_event_id: i64) {
     let Some(run) = desk.run(from) else { return };
     let Some(external) = run.externals().get(&initiated_event_id) else { return };
-    let sender = Sender::of(from, run);
+    let sender = Sender::of(desk.shared(), from, run);
     let me = sender.execution();
     let child_of = |only: bool| only.then(|| sender.parent());
     let (namespace_id, target, input) = match &external.initiated {
@@ -209,13 +209,14 @@ pub(super) fn send_external(desk: &mut Desk<'_>, from: RunNumber, initiated_even
 
 /// Sends what a closed run has to say.
 pub(super) fn send_message(desk: &mut Desk<'_>, from: RunNumber, message: u64) {
+    let shared = Arc::clone(desk.shared());
     let Some(entry) = desk.entry(from) else { return };
     let run = &entry.run;
     let Some(letter) = run.messages().get(&message) else { return };
     let (Some(target), Some(notice)) = (letter.target.clone(), letter.notice.clone()) else {
         return;
     };
-    let sender = Sender::of(from, run);
+    let sender = Sender::of(&shared, from, run);
     let address = Address::of(&target.namespace_id, &target.workflow_id, &target.run_id);
     let chain = run.first_run_id().to_owned();
     let close = entry.close_event.clone();
@@ -231,13 +232,14 @@ pub(super) fn send_message(desk: &mut Desk<'_>, from: RunNumber, message: u64) {
 /// Who sent a letter, and where its answer goes.
 #[derive(Clone, Debug)]
 struct Sender {
+    shared: Arc<Shared>,
     number: RunNumber,
     identity: Identity,
 }
 
 impl Sender {
-    fn of(number: RunNumber, run: &Run) -> Self {
-        Self { number, identity: run.identity().clone() }
+    fn of(shared: &Arc<Shared>, number: RunNumber, run: &Run) -> Self {
+        Self { shared: Arc::clone(shared), number, identity: run.identity().clone() }
     }
 
     fn execution(&self) -> common::WorkflowExecution {
@@ -256,14 +258,16 @@ impl Sender {
 
     /// Sends an answer once what was done here is durable.
     fn answer(self, desk: &mut Desk<'_>, input: Input) {
-        let shared = Arc::clone(desk.shared());
-        desk.release(move || {
-            let identity = &self.identity;
-            let mailbox = shared.mailbox_of(&identity.namespace_id, &identity.workflow_id);
-            if let Some(mailbox) = mailbox {
-                mailbox.job(InputJob::new(self.number, input));
-            }
-        });
+        desk.release(move || self.answer_now(input));
+    }
+
+    /// Sends an answer when nothing was done.
+    fn answer_now(&self, input: Input) {
+        let identity = &self.identity;
+        let mailbox = self.shared.mailbox_of(&identity.namespace_id, &identity.workflow_id);
+        if let Some(mailbox) = mailbox {
+            mailbox.job(InputJob::new(self.number, input));
+        }
     }
 }
 
@@ -299,6 +303,14 @@ impl Job for StartChildJob {
 
     fn fail(self: Box<Self>, error: Error) {
         tracing::error!(%error, address = ?self.address, "a child could not be started");
+        // When the engine stops, the letter is sent again at the next start. Otherwise there is a
+        // run with this id that cannot be read, and the parent must not wait for ever.
+        if error.code != Code::Unavailable {
+            self.sender.answer_now(Input::ChildStartFailed(ChildStartFailed {
+                initiated_event_id: self.initiated_event_id,
+                cause: enums::StartChildWorkflowExecutionFailedCause::WorkflowAlreadyExists,
+            }));
+        }
     }
 }
 
@@ -378,6 +390,13 @@ impl Job for ExternalJob {
 
     fn fail(self: Box<Self>, error: Error) {
         tracing::error!(%error, address = ?self.address, "a request to another run was lost");
+        // As with a child: whoever asked must not wait for a run that cannot be read.
+        if error.code != Code::Unavailable {
+            let initiated_event_id = self.initiated_event_id;
+            let refused = Some(ExternalRefused::NotFound);
+            let answer = ExternalAnswered { initiated_event_id, refused };
+            self.sender.answer_now(Input::ExternalAnswered(answer));
+        }
     }
 }
 

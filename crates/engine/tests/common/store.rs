@@ -32,6 +32,8 @@ pub(crate) enum Fault {
     LostBefore,
     /// It is done, and nobody knows.
     LostAfter,
+    /// It is refused for good.
+    Rejected,
 }
 
 /// How much was written.
@@ -79,9 +81,11 @@ impl Scripted {
     fn read<T>(&self, read: Answer<'_, T>) -> Result<T, Error> {
         match Self::next(&self.reads) {
             Fault::None => now(read),
-            fault @ (Fault::Busy | Fault::Full | Fault::LostBefore | Fault::LostAfter) => {
-                Err(error(fault))
-            }
+            fault @ (Fault::Busy
+            | Fault::Full
+            | Fault::LostBefore
+            | Fault::LostAfter
+            | Fault::Rejected) => Err(error(fault)),
         }
     }
 
@@ -110,7 +114,7 @@ impl Store for Scripted {
             // A commit takes its turn like any other work.
             tokio::task::yield_now().await;
             let fault = Self::next(&self.commits);
-            if matches!(fault, Fault::Busy | Fault::Full | Fault::LostBefore) {
+            if matches!(fault, Fault::Busy | Fault::Full | Fault::LostBefore | Fault::Rejected) {
                 return Err(error(fault));
             }
             self.count(&batch);
@@ -210,6 +214,7 @@ fn error(fault: Fault) -> Error {
     match fault {
         Fault::Busy => Error::Busy("as told".to_owned()),
         Fault::Full => Error::Full("as told".to_owned()),
+        Fault::Rejected => Error::Rejected("as told".to_owned()),
         Fault::None | Fault::LostBefore | Fault::LostAfter => Error::Io("as told".to_owned()),
     }
 }
