@@ -120,6 +120,7 @@ async fn is_cron(world: &World, workflow_id: &str, run_id: &str) -> bool {
 async fn judged(world: &World, seed: u64) -> Report {
     let runs = oracle::read(world).await;
     oracle::count(world, &runs).await;
+    oracle::check_attempts(world, &runs).await;
     let mut faults = oracle::judge(world, &runs);
     world.host.crash().await;
     world.host.start().await;

@@ -5,12 +5,14 @@
 
 mod activities;
 mod agreement;
+mod attempts;
 mod chains;
 mod histories;
 mod promises;
 mod results;
 
 pub(crate) use agreement::{Glance, glance, history, unpause};
+pub(crate) use attempts::check as check_attempts;
 
 use std::collections::BTreeMap;
 
