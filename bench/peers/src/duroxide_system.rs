@@ -53,8 +53,8 @@ impl System {
         set_synchronous(&provider, sync).await?;
         let received = Arc::<Mutex<Vec<Instant>>>::default();
         let (name, options) = match tuning {
-            Tuning::Default => ("duroxide", RuntimeOptions::default()),
-            Tuning::Tuned => ("duroxide-tuned", tuned()),
+            Tuning::Default => ("duroxide", quiet(RuntimeOptions::default())),
+            Tuning::Tuned => ("duroxide-tuned", quiet(tuned())),
         };
         let store = Arc::clone(&provider);
         let activities = activities(&received);
@@ -140,6 +140,12 @@ fn tuned() -> RuntimeOptions {
         dispatcher_min_poll_interval: Duration::from_millis(10),
         ..RuntimeOptions::default()
     }
+}
+
+/// Without its warnings of locked databases and failed attempts, which would cost it time.
+fn quiet(mut options: RuntimeOptions) -> RuntimeOptions {
+    options.observability.log_level = "error".to_owned();
+    options
 }
 
 /// The provider has no option for it, so all connections of its pool are told.

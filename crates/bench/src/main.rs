@@ -9,6 +9,10 @@ use steadfast_bench::{
     report::Line,
 };
 
+/// As in the `steadfast` binary.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[tokio::main]
 async fn main() -> Result<()> {
     match Command::parse().verb {

@@ -16,6 +16,10 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+/// Protobuf messages are many small allocations, made on one thread and dropped on another.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let result = match Args::parse().command {
         Command::Serve(args) => serve::run(&args),
