@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use steadfast_core::{BadCommand, Cause, CompleteWorkflowTask, FailWorkflowTask, Input, Refused};
+use steadfast_core::{
+    BadCommand, Cause, CompleteWorkflowTask, FailWorkflowTask, Input, Refused, Run,
+};
 use steadfast_proto::{
     command::{Command, command::Attributes},
     common::SearchAttributes,
@@ -322,6 +324,12 @@ fn fail_task(
 ) -> Result<(), Refused> {
     let cause = bad.cause.0;
     let refused = Refused::BadCommand(bad);
+    let task = desk.run(number).and_then(Run::task);
+    let is_under_way = task.is_some_and(|task| task.is_started() && task.nonce == token.nonce);
+    // As with every bad command: the failure of a repetition is not written, it times out.
+    if is_under_way && token.attempt > 1 {
+        return Err(refused);
+    }
     let failure = Failure {
         message: refused.to_string(),
         source: "Server".to_owned(),
