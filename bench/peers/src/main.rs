@@ -24,7 +24,7 @@ struct Args {
     /// What a commit waits for: `full` or `normal`.
     #[arg(long, default_value = "full")]
     sync: String,
-    /// Workflows in the concurrent cases; a fan-out takes a tenth.
+    /// Workflows in the concurrent cases; a fan-out takes a quarter.
     #[arg(long, default_value_t = 500)]
     workflows: usize,
     /// Chains of 100 steps.
@@ -73,7 +73,7 @@ fn cases(args: &Args) -> [Case; 5] {
         concurrent("one_activity_c64", "One", workflows, 64),
         concurrent("one_activity_c256", "One", workflows, 256),
         Case { by_step: true, ..concurrent("chain_100", "Chain", args.chains, 1) },
-        concurrent("fan_out_20", "FanOut", workflows / 10, 64),
+        concurrent("fan_out_20", "FanOut", workflows / 4, 64),
         concurrent("fail_twice", "FailTwice", workflows, 256),
     ]
 }

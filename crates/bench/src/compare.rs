@@ -81,10 +81,13 @@ fn peers(program: &Path, plan: &Plan) -> Result<Vec<Line>> {
     command.arg("--dir").arg(&plan.dir).args(["--sync", plan.sync.name()]);
     command.arg("--workflows").arg(plan.sizes.peer_workflows.to_string());
     command.arg("--chains").arg(plan.sizes.peer_chains.to_string());
+    // What a peer logs goes to its standard output too, and costs it time.
+    command.env("RUST_LOG", "error");
     let ran = command.stderr(Stdio::inherit()).output().context("the peers could not be run")?;
     ensure!(ran.status.success(), "the peers failed");
     let out = String::from_utf8(ran.stdout)?;
-    out.lines().map(|line| serde_json::from_str(line).with_context(|| line.to_owned())).collect()
+    let objects = out.lines().filter(|line| line.starts_with('{'));
+    objects.map(|line| serde_json::from_str(line).with_context(|| line.to_owned())).collect()
 }
 
 #[cfg(test)]

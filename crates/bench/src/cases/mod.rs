@@ -28,7 +28,7 @@ pub const NAMES: [&str; 9] = [
     "chain_100",
     "fan_out_20",
     "fail_twice",
-    "long_chain",
+    "long_chain_5000",
     "sleeping",
     "crash_recovery",
 ];
@@ -68,7 +68,7 @@ pub fn ratios(lines: &[Line]) -> serde_json::Value {
         ("one_activity_c256", "steps_per_fsync"),
         ("chain_100", "fsyncs_per_step"),
         ("chain_100", "over_fdatasync_ms"),
-        ("long_chain", "late_to_early"),
+        ("long_chain_5000", "late_to_early"),
         ("sleeping", "held_rss_mib"),
         ("sleeping", "restart_s"),
         ("crash_recovery", "completed"),
@@ -98,7 +98,7 @@ impl Place<'_> {
             "fail_twice" => {
                 self.concurrent(name, Shape::Fails { times: 2 }, sizes.workflows, 256).await
             }
-            "long_chain" => self.long_chain(name, sizes.long_steps).await,
+            "long_chain_5000" => self.long_chain(name, sizes.long_steps).await,
             "sleeping" => self.sleeping(name, sizes.sleeping).await,
             _ => self.crash(name, sizes.open).await,
         }
