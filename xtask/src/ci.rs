@@ -20,7 +20,15 @@ const STEPS: &[Step] = &[
     Step::new("fmt", Action::Cargo(&["fmt", "--all", "--check"])),
     Step::new(
         "clippy",
-        Action::Cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+        Action::Cargo(&[
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--all-features",
+            "--",
+            "-D",
+            "warnings",
+        ]),
     ),
     Step::new("docs", Action::Cargo(&["doc", "--workspace", "--no-deps"]))
         .with_env("RUSTDOCFLAGS", "-D warnings"),

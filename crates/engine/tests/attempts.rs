@@ -1,6 +1,10 @@
 //! What can be seen of an activity while it is tried, and what is left of it in the history.
 
-use steadfast_proto::enums;
+use std::time::Duration;
+
+use steadfast_core::{Timeouts, policy, span};
+use steadfast_proto::{enums, history::history_event::Attributes};
+use steadfast_retry::preset::cadence;
 use steadfast_store::AttemptOutcome;
 
 use crate::common::{
@@ -10,6 +14,61 @@ use crate::common::{
 
 fn activity_lines(text: &str) -> Vec<&str> {
     text.lines().filter(|line| line.contains("Activity")).map(|line| &line[16..]).collect()
+}
+
+/// What the history says an activity may take, when its policy is declared in Cadence's terms.
+async fn recorded_limits(policy: cadence::RetryPolicy) -> String {
+    let given = Timeouts {
+        schedule_to_start: Duration::from_secs(5),
+        schedule_to_close: Duration::from_secs(5),
+        start_to_close: Duration::from_secs(2),
+        heartbeat: Duration::ZERO,
+    };
+    let limits = policy::cadence_timeouts(given, &policy, Duration::from_secs(3_600));
+    survives(async |rig: &Rig| {
+        rig.start_with("order-1", |start| start.workflow_run_timeout = Some(seconds(3_600)))
+            .await
+            .expect("a good start");
+        let wanted = activity_with("a", |wanted| {
+            wanted.schedule_to_start_timeout = span::to_wire(limits.schedule_to_start);
+            wanted.schedule_to_close_timeout = span::to_wire(limits.schedule_to_close);
+            wanted.start_to_close_timeout = span::to_wire(limits.start_to_close);
+        });
+        rig.step(vec![wanted]).await;
+        let history = rig.history("order-1", "").await;
+        let scheduled = history.iter().find_map(|event| match &event.attributes {
+            Some(Attributes::ActivityTaskScheduledEventAttributes(it)) => Some(it),
+            _ => None,
+        });
+        let scheduled = scheduled.expect("it was scheduled");
+        let shown = |wire: Option<_>| span::from_wire(wire.as_ref()).as_secs();
+        format!(
+            "to start {}, to close {}",
+            shown(scheduled.schedule_to_start_timeout),
+            shown(scheduled.schedule_to_close_timeout)
+        )
+    })
+    .await
+}
+
+#[tokio::test(start_paused = true)]
+async fn c_33_c_34_the_scheduled_event_shows_limits_raised_to_the_expiration() {
+    let policy = cadence::RetryPolicy {
+        initial_interval: 1,
+        expiration_interval: 600,
+        ..cadence::RetryPolicy::default()
+    };
+    assert_eq!(recorded_limits(policy).await, "to start 600, to close 600");
+}
+
+#[tokio::test(start_paused = true)]
+async fn c_35_without_an_expiration_both_limits_are_the_workflow_timeout() {
+    let policy = cadence::RetryPolicy {
+        initial_interval: 1,
+        maximum_attempts: 3,
+        ..cadence::RetryPolicy::default()
+    };
+    assert_eq!(recorded_limits(policy).await, "to start 3600, to close 3600");
 }
 
 #[tokio::test(start_paused = true)]
