@@ -44,6 +44,14 @@ pub fn to_wire(span: Duration) -> Option<steadfast_proto::prost_types::Duration>
     })
 }
 
+/// The shorter of two limits, of which zero is none.
+pub fn shorter(one: Duration, other: Duration) -> Duration {
+    match (one, other) {
+        (Duration::ZERO, limit) | (limit, Duration::ZERO) => limit,
+        (one, other) => one.min(other),
+    }
+}
+
 /// An instant for the wire.
 pub fn instant_to_wire(at: Timestamp) -> steadfast_proto::prost_types::Timestamp {
     let nanos = at.nanos();

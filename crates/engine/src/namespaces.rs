@@ -6,10 +6,16 @@ use std::{
     time::Duration,
 };
 
-use steadfast_proto::{enums::NamespaceState, errordetails::NamespaceNotFoundFailure};
+use steadfast_proto::{
+    enums::{IndexedValueType, NamespaceState},
+    errordetails::NamespaceNotFoundFailure,
+};
 use steadfast_store::{NamespaceRow, SearchType, codec};
 
-use crate::error::{Code, Detail, Error};
+use crate::{
+    error::{Code, Detail, Error},
+    visibility::schema::from_wire,
+};
 
 /// A namespace as the engine uses it.
 #[derive(Clone, Debug)]
@@ -76,7 +82,10 @@ impl Namespace {
     /// Its custom search attributes.
     pub(crate) fn search_attributes(&self) -> BTreeMap<String, SearchType> {
         let all = self.data.search_attributes.iter();
-        all.filter_map(|(name, kind)| Some((name.clone(), search_type(*kind)?))).collect()
+        all.filter_map(|(name, kind)| {
+            Some((name.clone(), from_wire(IndexedValueType::try_from(*kind).ok()?)?))
+        })
+        .collect()
     }
 }
 
@@ -114,18 +123,4 @@ fn unknown(name: &str) -> Error {
     let detail = NamespaceNotFoundFailure { namespace: name.to_owned() };
     Error::new(Code::NotFound, format!("Namespace {name} is not found."))
         .with(Detail::NamespaceNotFound(detail))
-}
-
-fn search_type(number: i32) -> Option<SearchType> {
-    use steadfast_proto::enums::IndexedValueType as Type;
-    match Type::try_from(number).ok()? {
-        Type::Text => Some(SearchType::Text),
-        Type::Keyword => Some(SearchType::Keyword),
-        Type::Int => Some(SearchType::Int),
-        Type::Double => Some(SearchType::Double),
-        Type::Bool => Some(SearchType::Bool),
-        Type::Datetime => Some(SearchType::Datetime),
-        Type::KeywordList => Some(SearchType::KeywordList),
-        Type::Unspecified => None,
-    }
 }

@@ -200,7 +200,7 @@ pub(crate) fn resolved(
     started.first_workflow_task_backoff = span::to_wire(backoff);
     let execution = span::from_wire(started.workflow_execution_timeout.as_ref());
     let run = span::from_wire(started.workflow_run_timeout.as_ref());
-    let run = shorter(run, execution);
+    let run = span::shorter(run, execution);
     let task = match span::from_wire(started.workflow_task_timeout.as_ref()) {
         Duration::ZERO => limits.task_timeout,
         given => given.min(limits.task_timeout_max),
@@ -231,14 +231,6 @@ fn first_backoff(
     }
     let wait = cron::parse(cron_schedule).ok().and_then(|schedule| schedule.wait(now, now));
     (ContinueAsNewInitiator::CronSchedule, wait.unwrap_or_default())
-}
-
-/// The shorter of two limits, of which zero is none.
-fn shorter(one: Duration, other: Duration) -> Duration {
-    match (one, other) {
-        (Duration::ZERO, limit) | (limit, Duration::ZERO) => limit,
-        (one, other) => one.min(other),
-    }
 }
 
 #[expect(deprecated, reason = "all policies are named")]

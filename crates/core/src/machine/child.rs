@@ -30,7 +30,7 @@ use crate::{
     policy,
     refused::{BadCommand, Refused},
     size,
-    span::{from_wire, to_wire},
+    span::{from_wire, shorter, to_wire},
     state::Child,
     transition::Effect,
     tx::{Note, Tx},
@@ -208,17 +208,6 @@ fn initiated(
         priority: wanted.priority.or_else(|| tx.run.started.priority.clone()),
         versioning_override: wanted.versioning_override,
         ..history::StartChildWorkflowExecutionInitiatedEventAttributes::default()
-    }
-}
-
-/// The shorter of two limits, of which zero is none.
-fn shorter(one: Duration, other: Duration) -> Duration {
-    if one.is_zero() {
-        other
-    } else if other.is_zero() {
-        one
-    } else {
-        one.min(other)
     }
 }
 
