@@ -117,8 +117,7 @@ impl Engine {
             tasks.push(tokio::spawn(shard.run(inbox)));
         }
         tasks.push(tokio::spawn(sweep(Arc::downgrade(&shared))));
-        let running = Running::new(shared, tasks);
-        Ok(Self { running: Arc::new(running) })
+        Ok(Self::new(Running::new(shared, tasks)))
     }
 
     /// Stops: everything that was begun becomes durable, then nothing more is taken. Whoever

@@ -10,6 +10,10 @@
 //!
 //! An [`Engine`] takes the public requests and gives the public responses. It answers when what
 //! it says is durable, and not before.
+//!
+//! A caller with a deadline of its own calls [`Engine::within`] of it: `engine.within(left)` is the
+//! same engine, whose waits end in time. A caller that goes away drops its future; what was on its
+//! way to it goes to somebody else.
 
 mod clock;
 mod committer;

@@ -17,4 +17,5 @@ mod reading;
 mod refusals;
 mod retries;
 mod updates;
+mod waiting;
 mod workflow_retries;

@@ -387,7 +387,7 @@ async fn work_of(rig: &Rig, got: Option<calls::Work>) -> calls::Work {
 }
 
 /// Gives a call some turns, and then goes away. Gives its answer if it was there by then.
-async fn drop_after<T>(turns: usize, call: impl Future<Output = T>) -> Option<T> {
+pub(crate) async fn drop_after<T>(turns: usize, call: impl Future<Output = T>) -> Option<T> {
     let mut call = std::pin::pin!(call);
     for _ in 0..turns {
         let turn = std::future::poll_fn(|context| Poll::Ready(call.as_mut().poll(context)));

@@ -46,7 +46,7 @@ impl Engine {
             request_id: self.shared().ids.id(),
             sticky_queue: None,
         };
-        let deadline = self.now().after(self.shared().limits.poll_wait);
+        let deadline = self.now().after(self.patience(self.shared().limits.poll_wait));
         loop {
             let left = deadline.since(self.now());
             let Some(gift) = self.next_activity(&name, &taker, left).await else {

@@ -133,7 +133,7 @@ impl Engine {
         self.post(SeeJob { address: address.clone(), wait, slot });
         let (seen, watch) = answer(reply).await?;
         let Some(watch) = watch else { return Ok(seen) };
-        let read_wait = self.shared().limits.read_wait;
+        let read_wait = self.patience(self.shared().limits.read_wait);
         match within(self.shared(), read_wait, watch).await {
             // The close is at hand: that is all that a waiter for it needs.
             Some(Ok(Some(close))) if matches!(wait, Some(WaitFor::Close)) => {

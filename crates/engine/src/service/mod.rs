@@ -39,9 +39,25 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Engine {
     pub(crate) running: Arc<Running>,
+    /// When whoever called gives up, if it said so.
+    deadline: Option<Timestamp>,
 }
 
 impl Engine {
+    pub(crate) fn new(running: Running) -> Self {
+        Self { running: Arc::new(running), deadline: None }
+    }
+
+    /// The same engine for a caller that waits no longer than `span` from now: calls that wait
+    /// answer by then as they do when their own time is over. A poll answers empty, a history or an
+    /// update with how far it is, a query that it timed out. For the time that an answer travels,
+    /// ask for less than there is.
+    #[must_use]
+    pub fn within(&self, span: Duration) -> Self {
+        let deadline = self.now().after(span);
+        Self { deadline: Some(deadline), running: Arc::clone(&self.running) }
+    }
+
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.running.shared
     }
@@ -54,6 +70,11 @@ impl Engine {
     /// What time it is for the engine.
     pub fn now(&self) -> Timestamp {
         self.shared().now()
+    }
+
+    /// How long a call may wait that may wait for `span` by itself.
+    fn patience(&self, span: Duration) -> Duration {
+        self.deadline.map_or(span, |deadline| deadline.since(self.now()).min(span))
     }
 
     fn namespace(&self, name: &str) -> Result<Arc<Namespace>, Error> {

@@ -37,7 +37,7 @@ impl Engine {
         if query.query_type.is_empty() {
             return Err(Error::invalid("QueryType is not set on request."));
         }
-        let deadline = self.now().after(self.shared().limits.query_wait);
+        let deadline = self.now().after(self.patience(self.shared().limits.query_wait));
         let mut sticky = true;
         loop {
             let left = deadline.since(self.now());

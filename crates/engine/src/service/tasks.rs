@@ -51,7 +51,7 @@ impl Engine {
             request_id: self.shared().ids.id(),
             sticky_queue: sticky.then(|| name.name.clone()),
         };
-        let deadline = self.now().after(self.shared().limits.poll_wait);
+        let deadline = self.now().after(self.patience(self.shared().limits.poll_wait));
         loop {
             let left = deadline.since(self.now());
             let Some(gift) = self.next_task(&name, &taker, left).await else {

@@ -86,7 +86,7 @@ impl Engine {
             seen.outcome = self.recorded_outcome(number, event_id).await?;
         }
         let Some(watch) = watch else { return Ok(seen) };
-        let read_wait = self.shared().limits.read_wait;
+        let read_wait = self.patience(self.shared().limits.read_wait);
         match within(self.shared(), read_wait, watch).await {
             Some(Ok(UpdateProgress::Accepted)) => Ok(SeenUpdate { stage: Stage::Accepted, ..seen }),
             Some(Ok(UpdateProgress::Completed(outcome))) => {

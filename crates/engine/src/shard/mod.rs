@@ -14,6 +14,7 @@
 //! It never waits for the disk: reading a run is somebody else's task, and jobs for other
 //! workflows go on meanwhile.
 
+mod again;
 mod cache;
 mod desk;
 mod due;

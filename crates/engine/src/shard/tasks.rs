@@ -17,7 +17,7 @@ use steadfast_proto::{
 };
 use steadfast_store::RunNumber;
 
-use super::{Entry, desk::Desk, desk::Wishes, entry::HotTask, outbox};
+use super::{Entry, again, desk::Desk, desk::Wishes, entry::HotTask, outbox};
 use crate::{
     gift::Gift,
     matching::QueueName,
@@ -274,8 +274,15 @@ impl Desk<'_> {
             == entry.run.state().sticky.as_ref().map(|sticky| sticky.queue.as_str())
             && taker.sticky_queue.is_some();
         let gift = query_gift(entry, id, query, is_sticky);
-        // A query that is lost is asked again by its caller.
-        Ok(Gift::new(gift, || {}))
+        let identity = entry.run.identity();
+        let (namespace_id, workflow_id) =
+            (identity.namespace_id.clone(), identity.workflow_id.clone());
+        let shared = Arc::clone(self.shared());
+        let id = id.to_owned();
+        Ok(Gift::new(gift, move || {
+            let Some(mailbox) = shared.mailbox_of(&namespace_id, &workflow_id) else { return };
+            mailbox.job(again::OfferQueryJob::new(number, id));
+        }))
     }
 }
 

@@ -1,0 +1,78 @@
+//! Callers that wait no longer than they can, and callers that go away.
+
+use std::time::Duration;
+
+use steadfast_engine::Code;
+use steadfast_proto::{
+    enums::{self, UpdateWorkflowExecutionLifecycleStage as Stage},
+    workflowservice as ws,
+};
+
+use crate::{
+    common::{NAMESPACE, QUEUE, Rig, calls, complete, execution, payloads, timer},
+    peers::drop_after,
+};
+
+const SHORT: Duration = Duration::from_secs(3);
+
+async fn asleep(rig: &Rig) {
+    rig.start("order-1").await;
+    rig.step(vec![timer("t", 3_600)]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn polls_answer_empty_before_their_callers_give_up() {
+    let rig = Rig::new().await;
+    let engine = rig.engine().within(SHORT);
+    let task = engine.poll_workflow_task_queue(calls::task_poll(QUEUE)).await.expect("a poll");
+    assert_eq!((task, rig.elapsed()), (calls::Task::default(), 3));
+    let late = engine.poll_activity_task_queue(calls::activity_poll(QUEUE)).await.expect("a poll");
+    assert_eq!((late, rig.elapsed()), (calls::Work::default(), 3), "no time was left");
+    let patient = rig.engine().within(Duration::from_secs(1_000));
+    patient.poll_activity_task_queue(calls::activity_poll(QUEUE)).await.expect("a poll");
+    assert_eq!(rig.elapsed(), 63, "no longer than the engine lets anybody wait");
+}
+
+#[tokio::test(start_paused = true)]
+async fn readers_updates_and_queries_answer_before_their_callers_give_up() {
+    let rig = Rig::new().await;
+    asleep(&rig).await;
+    let request = ws::GetWorkflowExecutionHistoryRequest {
+        namespace: NAMESPACE.to_owned(),
+        execution: Some(execution("order-1", "")),
+        wait_new_event: true,
+        history_event_filter_type: enums::HistoryEventFilterType::CloseEvent.into(),
+        ..ws::GetWorkflowExecutionHistoryRequest::default()
+    };
+    let page = rig.engine().within(SHORT).get_workflow_execution_history(request).await;
+    assert!(!page.expect("a page").next_page_token.is_empty(), "it goes on");
+    assert_eq!(rig.elapsed(), 3);
+    let update = calls::update_of("order-1", "u-1", Stage::Completed);
+    let seen = rig.engine().within(SHORT).update_workflow_execution(update).await;
+    assert_eq!((seen.expect("no error").stage(), rig.elapsed()), (Stage::Admitted, 6));
+    let asked = rig.engine().within(SHORT).query_workflow(calls::query("order-1")).await;
+    assert_eq!(asked.expect_err("nobody").code, Code::DeadlineExceeded);
+    assert_eq!(rig.elapsed(), 9);
+}
+
+#[tokio::test(start_paused = true)]
+async fn p_22_a_poll_that_goes_away_with_a_query_leaves_it_to_the_next() {
+    for turns in 0..25 {
+        let rig = Rig::new().await;
+        asleep(&rig).await;
+        let worker = async {
+            let got = drop_after(turns, rig.poll_task(QUEUE)).await;
+            let task = match got {
+                Some(task) if !task.task_token.is_empty() => task,
+                _ => rig.next_task(QUEUE).await,
+            };
+            assert!(task.query.is_some());
+            rig.answer(&task, "asleep").await.expect("taken");
+        };
+        let (answer, ()) = tokio::join!(rig.query("order-1"), worker);
+        assert_eq!(answer.expect("an answer").query_result, Some(payloads("asleep")));
+        assert!(rig.elapsed() < 5, "{turns} turns: {} s late", rig.elapsed());
+        rig.signal("order-1", "go").await.expect("taken");
+        rig.step(vec![complete("done")]).await;
+    }
+}
