@@ -69,6 +69,11 @@ pub enum Detail {
     WorkflowNotReady,
     /// Too much at once.
     ResourceExhausted(ResourceExhaustedFailure),
+    /// Of several operations that belong together one failed, and with it all. What is to be said
+    /// of each, in their order.
+    MultiOperation(Vec<Error>),
+    /// This operation failed because another one of the same request did.
+    MultiOperationAborted,
 }
 
 impl Error {
@@ -111,6 +116,11 @@ impl Error {
         let scope = ResourceExhaustedScope::Namespace;
         let detail = ResourceExhaustedFailure { cause: cause.into(), scope: scope.into() };
         Self::new(Code::ResourceExhausted, message).with(Detail::ResourceExhausted(detail))
+    }
+
+    /// Of an operation that fails because another one of the same request did.
+    pub(crate) fn operation_aborted() -> Self {
+        Self::new(Code::Aborted, "Operation was aborted.").with(Detail::MultiOperationAborted)
     }
 
     pub(crate) fn with(self, detail: Detail) -> Self {

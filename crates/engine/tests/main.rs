@@ -10,6 +10,7 @@ mod going_on;
 mod ids;
 mod life;
 mod listing;
+mod multi;
 mod operator;
 mod peers;
 mod queries;

@@ -29,7 +29,7 @@ fn message(id: &str, update_id: &str, kind: &str, body: Vec<u8>) -> protocol::Me
     }
 }
 
-fn command(message_id: &str) -> Command {
+pub(crate) fn command(message_id: &str) -> Command {
     let wanted = command::ProtocolMessageCommandAttributes { message_id: message_id.to_owned() };
     of(enums::CommandType::ProtocolMessage, wanted.into())
 }
@@ -40,7 +40,7 @@ fn request_of(task: &Task) -> (&protocol::Message, update::Request) {
     (message, update::Request::decode(body.value.as_slice()).expect("a request"))
 }
 
-fn accepted(task: &Task) -> protocol::Message {
+pub(crate) fn accepted(task: &Task) -> protocol::Message {
     let (asked, request) = request_of(task);
     let body = update::Acceptance {
         accepted_request_message_id: asked.id.clone(),
@@ -50,7 +50,7 @@ fn accepted(task: &Task) -> protocol::Message {
     message("accept", &asked.protocol_instance_id, "Acceptance", body.encode_to_vec())
 }
 
-fn done(update_id: &str, result: &str) -> protocol::Message {
+pub(crate) fn done(update_id: &str, result: &str) -> protocol::Message {
     let body = update::Response {
         meta: Some(update::Meta { update_id: update_id.to_owned(), identity: String::new() }),
         outcome: Some(Outcome { value: Some(outcome::Value::Success(payloads(result))) }),
@@ -69,14 +69,14 @@ fn rejected(task: &Task, why: &str) -> protocol::Message {
     message("reject", &asked.protocol_instance_id, "Rejection", body.encode_to_vec())
 }
 
-async fn say(rig: &Rig, task: &Task, messages: Vec<protocol::Message>, more: Vec<Command>) {
+pub(crate) async fn say(rig: &Rig, task: &Task, messages: Vec<protocol::Message>, more: Vec<Command>) {
     let mut commands: Vec<Command> = messages.iter().map(|it| command(&it.id)).collect();
     commands.extend(more);
     let said = rig.complete_task_with(task, commands, |it| it.messages = messages).await;
     said.expect("a good completion");
 }
 
-fn success(outcome: Option<Outcome>) -> String {
+pub(crate) fn success(outcome: Option<Outcome>) -> String {
     match outcome.and_then(|it| it.value) {
         Some(outcome::Value::Success(it)) => {
             String::from_utf8_lossy(&it.payloads[0].data).into_owned()

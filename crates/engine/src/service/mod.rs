@@ -9,6 +9,7 @@ mod call;
 mod call_end;
 mod history;
 mod listing;
+mod multi;
 mod namespaces;
 mod operator;
 mod query;

@@ -97,12 +97,13 @@ impl Engine {
     ) -> Result<Done, Error> {
         let (slot, reply) = oneshot::channel();
         let address = Address::of(&namespace.id, &wanted.started.workflow_id, "");
-        self.post(StartJob { address, namespace, wanted, policy, signal, eager, slot });
+        let starter = Starter { namespace, wanted, policy, signal, eager, hold_task: false };
+        self.post(StartJob { address, starter, slot });
         answer(reply).await
     }
 
     /// Checks a request and says what it wants.
-    fn wanted(
+    pub(super) fn wanted(
         namespace: &Namespace,
         request: StartWorkflowExecutionRequest,
     ) -> Result<Wanted, Error> {
@@ -146,33 +147,41 @@ impl Engine {
 }
 
 /// A checked start.
-struct Wanted {
+pub(super) struct Wanted {
     started: Started,
     delay: std::time::Duration,
     user_metadata: Option<steadfast_proto::sdk::UserMetadata>,
     links: Vec<common::Link>,
-    request_id: String,
+    pub(super) request_id: String,
 }
 
 /// What came of a start.
-struct Done {
-    run_id: String,
-    first_run_id: String,
+pub(super) struct Done {
+    pub(super) number: RunNumber,
+    pub(super) run_id: String,
+    pub(super) first_run_id: String,
     /// Whether this request made the run, now or before.
-    started: bool,
+    pub(super) started: bool,
     /// Whether it made it now.
-    created: bool,
-    status: i32,
+    pub(super) created: bool,
+    pub(super) status: i32,
     task: Option<Gift<TaskGift>>,
+}
+
+/// A start that is allowed to look at what is there.
+pub(super) struct Starter {
+    pub(super) namespace: Arc<Namespace>,
+    pub(super) wanted: Wanted,
+    pub(super) policy: StartPolicy,
+    pub(super) signal: Option<Signal>,
+    pub(super) eager: Option<Taker>,
+    /// Whether the first workflow task is offered by whoever starts, because more comes with it.
+    pub(super) hold_task: bool,
 }
 
 struct StartJob {
     address: Address,
-    namespace: Arc<Namespace>,
-    wanted: Wanted,
-    policy: StartPolicy,
-    signal: Option<Signal>,
-    eager: Option<Taker>,
+    starter: Starter,
     slot: oneshot::Sender<Result<Done, Error>>,
 }
 
@@ -182,7 +191,7 @@ impl Job for StartJob {
     }
 
     fn run(mut self: Box<Self>, desk: &mut Desk<'_>, found: Option<RunNumber>) {
-        let outcome = self.start(desk, found);
+        let outcome = self.starter.start(desk, found);
         let slot = self.slot;
         desk.release(move || drop(slot.send(outcome)));
     }
@@ -192,8 +201,13 @@ impl Job for StartJob {
     }
 }
 
-impl StartJob {
-    fn start(&mut self, desk: &mut Desk<'_>, found: Option<RunNumber>) -> Result<Done, Error> {
+impl Starter {
+    /// Does what the policies say about a workflow id and the newest run that has it.
+    pub(super) fn start(
+        &mut self,
+        desk: &mut Desk<'_>,
+        found: Option<RunNumber>,
+    ) -> Result<Done, Error> {
         let current = found.and_then(|number| desk.run(number));
         match start::plan(current, self.policy, &self.wanted.request_id) {
             Plan::Refuse(error) => Err(*error),
@@ -202,7 +216,7 @@ impl StartJob {
                 if let (Some(signal), false) = (self.signal.take(), by_this_request) {
                     desk.apply(number, Input::Signal(Signal { wakes: true, ..signal }))?;
                 }
-                let done = self.done(desk, number, by_this_request, false, None)?;
+                let done = done(desk, number, by_this_request)?;
                 Ok(Done { run_id, ..done })
             }
             Plan::Replace => {
@@ -241,29 +255,25 @@ impl StartJob {
             request_id: std::mem::take(&mut self.wanted.request_id),
             signal: self.signal.take(),
         };
-        let mut wishes = Wishes { task_for: eager, ..Wishes::default() };
+        let hold_task = self.hold_task;
+        let mut wishes = Wishes { task_for: eager, hold_task, ..Wishes::default() };
         let number = desk.create(&self.namespace, start, &mut wishes);
-        self.done(desk, number, true, true, wishes.task)
+        Ok(Done { created: true, task: wishes.task, ..done(desk, number, true)? })
     }
+}
 
-    fn done(
-        &self,
-        desk: &Desk<'_>,
-        number: RunNumber,
-        started: bool,
-        created: bool,
-        task: Option<Gift<TaskGift>>,
-    ) -> Result<Done, Error> {
-        let run = desk.run(number).ok_or_else(|| super::not_found(&self.address))?;
-        Ok(Done {
-            run_id: run.identity().run_id.clone(),
-            first_run_id: run.first_run_id().to_owned(),
-            started,
-            created,
-            status: run.state().status,
-            task,
-        })
-    }
+/// What there is to say of a run that was there before.
+pub(super) fn done(desk: &Desk<'_>, number: RunNumber, started: bool) -> Result<Done, Error> {
+    let run = desk.run(number).ok_or_else(|| super::not_found(&Address::Number(number)))?;
+    Ok(Done {
+        number,
+        run_id: run.identity().run_id.clone(),
+        first_run_id: run.first_run_id().to_owned(),
+        started,
+        created: false,
+        status: run.state().status,
+        task: None,
+    })
 }
 
 fn split(

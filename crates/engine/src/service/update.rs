@@ -18,6 +18,7 @@ use super::{Engine, address, answer, not_found, start::check_blob, within};
 use crate::{
     error::{Code, Error},
     history,
+    namespaces::Namespace,
     shard::{Address, Desk, Job, UpdateWatcher},
 };
 
@@ -28,28 +29,8 @@ impl Engine {
         request: UpdateWorkflowExecutionRequest,
     ) -> Result<UpdateWorkflowExecutionResponse, Error> {
         let namespace = self.namespace(&request.namespace)?;
-        let address = address(&namespace, request.workflow_execution.as_ref())?;
-        let stage = wanted_stage(request.wait_policy.as_ref(), Stage::Completed)?;
-        let missing = || Error::invalid("Request is not set on request.");
-        let mut wanted = request.request.ok_or_else(missing)?;
-        let input = wanted.input.as_ref().ok_or_else(|| Error::invalid("Input is not set."))?;
-        if input.name.is_empty() {
-            return Err(Error::invalid("Update name is not set on request."));
-        }
-        check_blob(&namespace, input.args.as_ref())?;
-        let meta = wanted.meta.get_or_insert_default();
-        if meta.update_id.is_empty() {
-            meta.update_id = self.shared().ids.id();
-        }
-        let update_id = meta.update_id.clone();
-        let chain = request.first_execution_run_id;
-        let seen = self.watch_update(address, update_id, chain, Some(wanted), stage).await?;
-        Ok(UpdateWorkflowExecutionResponse {
-            update_ref: Some(seen.reference),
-            outcome: seen.outcome,
-            stage: seen.stage.into(),
-            link: None,
-        })
+        let wanted = self.wanted_update(&namespace, request)?;
+        Ok(self.watch_update(wanted).await?.into())
     }
 
     /// Waits until an update has got as far as the caller wants, or a while.
@@ -63,7 +44,9 @@ impl Engine {
         let address = address(&namespace, reference.workflow_execution.as_ref())?;
         let stage = wanted_stage(request.wait_policy.as_ref(), Stage::Unspecified)?;
         let update_id = reference.update_id;
-        let seen = self.watch_update(address, update_id, String::new(), None, stage).await?;
+        let asked =
+            WantedUpdate { address, update_id, chain: String::new(), request: None, stage };
+        let seen = self.watch_update(asked).await?;
         Ok(PollWorkflowExecutionUpdateResponse {
             update_ref: Some(seen.reference),
             outcome: seen.outcome,
@@ -71,17 +54,39 @@ impl Engine {
         })
     }
 
-    async fn watch_update(
+    /// Checks a request and says what it wants.
+    pub(super) fn wanted_update(
         &self,
-        address: Address,
-        update_id: String,
-        chain: String,
-        wanted: Option<update::Request>,
-        stage: Stage,
-    ) -> Result<SeenUpdate, Error> {
+        namespace: &Namespace,
+        request: UpdateWorkflowExecutionRequest,
+    ) -> Result<WantedUpdate, Error> {
+        let address = address(namespace, request.workflow_execution.as_ref())?;
+        let stage = wanted_stage(request.wait_policy.as_ref(), Stage::Completed)?;
+        let missing = || Error::invalid("Request is not set on request.");
+        let mut wanted = request.request.ok_or_else(missing)?;
+        let input = wanted.input.as_ref().ok_or_else(|| Error::invalid("Input is not set."))?;
+        if input.name.is_empty() {
+            return Err(Error::invalid("Update name is not set on request."));
+        }
+        check_blob(namespace, input.args.as_ref())?;
+        let meta = wanted.meta.get_or_insert_default();
+        if meta.update_id.is_empty() {
+            meta.update_id = self.shared().ids.id();
+        }
+        let update_id = meta.update_id.clone();
+        let chain = request.first_execution_run_id;
+        Ok(WantedUpdate { address, update_id, chain, request: Some(wanted), stage })
+    }
+
+    async fn watch_update(&self, wanted: WantedUpdate) -> Result<SeenUpdate, Error> {
         let (slot, reply) = oneshot::channel();
-        self.post(WatchJob { address, update_id, chain, wanted, stage, slot });
-        let (mut seen, watch) = answer(reply).await?;
+        self.post(WatchJob { wanted, slot });
+        self.follow_update(answer(reply).await?).await
+    }
+
+    /// Waits for what comes of an update.
+    pub(super) async fn follow_update(&self, watched: Watched) -> Result<SeenUpdate, Error> {
+        let (mut seen, watch) = watched;
         if let Some((number, event_id)) = seen.outcome_in.take() {
             seen.outcome = self.recorded_outcome(number, event_id).await?;
         }
@@ -113,7 +118,7 @@ impl Engine {
 
 /// How far an update was seen to be.
 #[derive(Clone, Debug)]
-struct SeenUpdate {
+pub(super) struct SeenUpdate {
     reference: UpdateRef,
     stage: Stage,
     outcome: Option<Outcome>,
@@ -121,25 +126,43 @@ struct SeenUpdate {
     outcome_in: Option<(RunNumber, i64)>,
 }
 
-struct WatchJob {
+/// How far an update is, and where to hear more.
+pub(super) type Watched = (SeenUpdate, Option<oneshot::Receiver<UpdateProgress>>);
+
+/// An update that somebody wants, or wants to hear of.
+pub(super) struct WantedUpdate {
     address: Address,
-    update_id: String,
+    pub(super) update_id: String,
+    /// The first run of the chain that is meant; empty for any.
     chain: String,
-    wanted: Option<update::Request>,
+    /// What is asked for; `None` for those who only listen.
+    request: Option<update::Request>,
     stage: Stage,
+}
+
+struct WatchJob {
+    wanted: WantedUpdate,
     slot: oneshot::Sender<Result<Watched, Error>>,
 }
 
-/// How far an update is, and where to hear more.
-type Watched = (SeenUpdate, Option<oneshot::Receiver<UpdateProgress>>);
+impl From<SeenUpdate> for UpdateWorkflowExecutionResponse {
+    fn from(seen: SeenUpdate) -> Self {
+        Self {
+            update_ref: Some(seen.reference),
+            outcome: seen.outcome,
+            stage: seen.stage.into(),
+            link: None,
+        }
+    }
+}
 
 impl Job for WatchJob {
     fn address(&self) -> &Address {
-        &self.address
+        &self.wanted.address
     }
 
     fn run(mut self: Box<Self>, desk: &mut Desk<'_>, found: Option<RunNumber>) {
-        let outcome = self.watch(desk, found);
+        let outcome = self.wanted.watch(desk, found);
         let slot = self.slot;
         desk.release(move || drop(slot.send(outcome)));
     }
@@ -149,8 +172,13 @@ impl Job for WatchJob {
     }
 }
 
-impl WatchJob {
-    fn watch(&mut self, desk: &mut Desk<'_>, found: Option<RunNumber>) -> Result<Watched, Error> {
+impl WantedUpdate {
+    /// Admits the update if it is new, and says how far it is.
+    pub(super) fn watch(
+        &mut self,
+        desk: &mut Desk<'_>,
+        found: Option<RunNumber>,
+    ) -> Result<Watched, Error> {
         let number = found.ok_or_else(|| not_found(&self.address))?;
         let run = desk.run(number).ok_or_else(|| not_found(&self.address))?;
         if !self.chain.is_empty() && run.first_run_id() != self.chain {
@@ -159,7 +187,7 @@ impl WatchJob {
         // The watcher is there before the input, so that nothing that comes of it is missed.
         let is_known = run.updates().get(&self.update_id).is_some();
         let (slot, watch) = oneshot::channel();
-        if let Some(wanted) = self.wanted.take().filter(|_| !is_known) {
+        if let Some(wanted) = self.request.take().filter(|_| !is_known) {
             desk.apply(number, Input::AdmitUpdate(wanted))?;
         }
         let entry = desk.entry(number).ok_or_else(|| not_found(&self.address))?;

@@ -30,6 +30,9 @@ impl Desk<'_> {
     /// Offers the workflow task of a run: to the worker that wishes for it, to one that waits, or
     /// to the queue.
     pub(super) fn offer_task(&mut self, number: RunNumber, wishes: &mut Wishes) {
+        if wishes.hold_task {
+            return;
+        }
         let Some(entry) = self.shard.cache.get(number) else { return };
         let Some(offer) = task_offer(entry) else { return };
         // The worker may have lost its claim with the very completion that asked for more.
@@ -46,6 +49,11 @@ impl Desk<'_> {
         if let Ok(gift) = self.start_task(&offer, taker) {
             self.hand_over(gift, poller.slot);
         }
+    }
+
+    /// Offers a workflow task that was held back.
+    pub(crate) fn offer_held_task(&mut self, number: RunNumber) {
+        self.offer_task(number, &mut Wishes::default());
     }
 
     /// Offers what a poll took and did not want after all.
