@@ -17,6 +17,7 @@ mod queries;
 mod reading;
 mod refusals;
 mod retries;
+mod system;
 mod updates;
 mod waiting;
 mod workflow_retries;

@@ -108,7 +108,8 @@ async fn the_first_task_of_a_new_run_carries_the_update() {
 
 #[tokio::test(start_paused = true)]
 async fn an_open_run_is_used_replaced_or_in_the_way() {
-    for (conflict, same_run) in [(Conflict::UseExisting, true), (Conflict::TerminateExisting, false)]
+    for (conflict, same_run) in
+        [(Conflict::UseExisting, true), (Conflict::TerminateExisting, false)]
     {
         let rig = Rig::new().await;
         let run_id = rig.start("order-1").await;

@@ -69,7 +69,12 @@ fn rejected(task: &Task, why: &str) -> protocol::Message {
     message("reject", &asked.protocol_instance_id, "Rejection", body.encode_to_vec())
 }
 
-pub(crate) async fn say(rig: &Rig, task: &Task, messages: Vec<protocol::Message>, more: Vec<Command>) {
+pub(crate) async fn say(
+    rig: &Rig,
+    task: &Task,
+    messages: Vec<protocol::Message>,
+    more: Vec<Command>,
+) {
     let mut commands: Vec<Command> = messages.iter().map(|it| command(&it.id)).collect();
     commands.extend(more);
     let said = rig.complete_task_with(task, commands, |it| it.messages = messages).await;

@@ -15,6 +15,7 @@ mod operator;
 mod query;
 mod queues;
 mod start;
+mod system;
 mod tasks;
 mod update;
 mod workflow;

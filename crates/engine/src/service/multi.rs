@@ -178,10 +178,7 @@ fn check_start(request: &StartWorkflowExecutionRequest) -> Result<(), Error> {
     Ok(())
 }
 
-fn check_update(
-    request: &UpdateWorkflowExecutionRequest,
-    workflow_id: &str,
-) -> Result<(), Error> {
+fn check_update(request: &UpdateWorkflowExecutionRequest, workflow_id: &str) -> Result<(), Error> {
     let execution = request.workflow_execution.clone().unwrap_or_default();
     if execution.workflow_id != workflow_id {
         return Err(Error::invalid("WorkflowId is not consistent with previous operation(s)"));
@@ -190,7 +187,9 @@ fn check_update(
         return Err(Error::invalid("RunId is not allowed: the run may be a new one."));
     }
     if !request.first_execution_run_id.is_empty() {
-        return Err(Error::invalid("FirstExecutionRunId is not allowed: the run may be a new one."));
+        return Err(Error::invalid(
+            "FirstExecutionRunId is not allowed: the run may be a new one.",
+        ));
     }
     Ok(())
 }

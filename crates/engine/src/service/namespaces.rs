@@ -14,7 +14,10 @@ use steadfast_proto::{
     },
 };
 
-use super::{Engine, check_length};
+use super::{
+    Engine, check_length,
+    system::{CLUSTER, HAS_SCHEDULES, capabilities},
+};
 use crate::{
     error::{Code, Detail, Error},
     namespaces::{Namespace, NamespaceData},
@@ -197,18 +200,13 @@ fn describe(namespace: &Namespace) -> DescribeNamespaceResponse {
             owner_email: data.owner_email.clone(),
             data: data.data.clone().into_iter().collect(),
             id: namespace.id.clone(),
-            capabilities: Some(namespace_info::Capabilities {
-                eager_workflow_start: true,
-                sync_update: true,
-                async_update: true,
-                ..namespace_info::Capabilities::default()
-            }),
+            capabilities: Some(capabilities()),
             limits: Some(namespace_info::Limits {
                 blob_size_limit_error: bytes(limits.blob_bytes_max),
                 memo_size_limit_error: bytes(limits.memo_bytes_max),
                 ..namespace_info::Limits::default()
             }),
-            supports_schedules: false,
+            supports_schedules: HAS_SCHEDULES,
         }),
         config: Some(NamespaceConfig {
             workflow_execution_retention_ttl: span::to_wire(retention),
@@ -218,9 +216,9 @@ fn describe(namespace: &Namespace) -> DescribeNamespaceResponse {
             ..NamespaceConfig::default()
         }),
         replication_config: Some(NamespaceReplicationConfig {
-            active_cluster_name: "active".to_owned(),
+            active_cluster_name: CLUSTER.to_owned(),
             clusters: vec![ClusterReplicationConfig {
-                cluster_name: "active".to_owned(),
+                cluster_name: CLUSTER.to_owned(),
                 ..ClusterReplicationConfig::default()
             }],
             state: ReplicationState::Normal.into(),

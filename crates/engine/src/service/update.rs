@@ -44,8 +44,7 @@ impl Engine {
         let address = address(&namespace, reference.workflow_execution.as_ref())?;
         let stage = wanted_stage(request.wait_policy.as_ref(), Stage::Unspecified)?;
         let update_id = reference.update_id;
-        let asked =
-            WantedUpdate { address, update_id, chain: String::new(), request: None, stage };
+        let asked = WantedUpdate { address, update_id, chain: String::new(), request: None, stage };
         let seen = self.watch_update(asked).await?;
         Ok(PollWorkflowExecutionUpdateResponse {
             update_ref: Some(seen.reference),
