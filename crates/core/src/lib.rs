@@ -33,6 +33,7 @@ mod replay;
 mod reset;
 mod rows;
 mod run;
+pub mod schedule;
 mod size;
 pub mod span;
 mod state;
