@@ -33,7 +33,6 @@ mod replay;
 mod reset;
 mod rows;
 mod run;
-pub mod schedule;
 mod size;
 pub mod span;
 mod state;
@@ -45,11 +44,11 @@ mod view;
 
 pub use entropy::Entropy;
 pub use input::{
-    ActivityToken, Adopt, CancelActivity, CancelRequest, ChildClosed, ChildStartFailed,
-    ChildStarted, CompleteActivity, CompleteWorkflowTask, ExternalAnswered, ExternalRefused,
-    FailActivity, FailWorkflowTask, Heartbeat, Input, Parent, PauseActivity, ResetActivity,
-    Selector, Signal, Start, StartActivity, StartWorkflowTask, Terminate, UnpauseActivity,
-    UpdateActivityOptions, WorkflowTaskToken,
+    ActivityToken, CancelActivity, CancelRequest, ChildClosed, ChildStartFailed, ChildStarted,
+    CompleteActivity, CompleteWorkflowTask, ExternalAnswered, ExternalRefused, FailActivity,
+    FailWorkflowTask, Heartbeat, Input, Parent, PauseActivity, ResetActivity, Selector, Signal,
+    Start, StartActivity, StartWorkflowTask, Terminate, UnpauseActivity, UpdateActivityOptions,
+    WorkflowTaskToken,
 };
 pub use limits::Limits;
 pub use machine::close::closed_before_update;

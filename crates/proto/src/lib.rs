@@ -7,6 +7,8 @@
 pub use prost;
 /// Durations, timestamps and `Any`, as the published crate has them.
 pub use prost_wkt_types as prost_types;
+/// The status that an error's details travel in.
+pub use temporalio_protos::google::rpc;
 pub use temporalio_protos::temporal::api::{
     activity::v1 as activity, batch::v1 as batch, command::v1 as command, common::v1 as common,
     deployment::v1 as deployment, enums::v1 as enums, errordetails::v1 as errordetails,
@@ -37,6 +39,9 @@ pub use temporalio_protos::temporal::api::{
     reason = "generated"
 )]
 pub mod services {
+    /// The description of the API, for clients that ask a server what it speaks.
+    pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/described.bin"));
+
     pub mod workflow {
         tonic::include_proto!("temporal.api.workflowservice.v1");
     }

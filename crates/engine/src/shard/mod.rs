@@ -22,7 +22,6 @@ mod entry;
 mod job;
 mod load;
 mod mail;
-mod notices;
 mod outbox;
 mod shared;
 mod tasks;

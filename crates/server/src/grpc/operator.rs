@@ -1,0 +1,36 @@
+//! The service that operators use.
+
+use steadfast_proto::{
+    operatorservice, services::operator::operator_service_server::OperatorService,
+};
+use tonic::{Request, Response, Status};
+
+use super::{
+    door::{Door, refuse},
+    rpc::{Rpc, Rpcs, State, service},
+};
+
+service! {
+    /// What of the operator service is answered.
+    OPERATOR: OperatorService as "temporal.api.operatorservice.v1.OperatorService", in operatorservice;
+    serves {
+    }
+    refuses {
+        add_search_attributes(AddSearchAttributesRequest)
+            -> AddSearchAttributesResponse;
+        remove_search_attributes(RemoveSearchAttributesRequest)
+            -> RemoveSearchAttributesResponse;
+        list_search_attributes(ListSearchAttributesRequest)
+            -> ListSearchAttributesResponse;
+        delete_namespace(DeleteNamespaceRequest) -> DeleteNamespaceResponse;
+        list_clusters(ListClustersRequest) -> ListClustersResponse;
+        add_or_update_remote_cluster(AddOrUpdateRemoteClusterRequest)
+            -> AddOrUpdateRemoteClusterResponse;
+        remove_remote_cluster(RemoveRemoteClusterRequest) -> RemoveRemoteClusterResponse;
+        get_nexus_endpoint(GetNexusEndpointRequest) -> GetNexusEndpointResponse;
+        create_nexus_endpoint(CreateNexusEndpointRequest) -> CreateNexusEndpointResponse;
+        update_nexus_endpoint(UpdateNexusEndpointRequest) -> UpdateNexusEndpointResponse;
+        delete_nexus_endpoint(DeleteNexusEndpointRequest) -> DeleteNexusEndpointResponse;
+        list_nexus_endpoints(ListNexusEndpointsRequest) -> ListNexusEndpointsResponse;
+    }
+}
