@@ -22,6 +22,7 @@ use crate::{
     running::Running,
     service::{Engine, default_namespace},
     shard::{Mail, Mailbox, RunNumbers, Shard, Shared, earlier},
+    workers::Workers,
 };
 
 /// How an engine is opened.
@@ -76,17 +77,18 @@ impl Engine {
         let lease = store.acquire(shards, options.owner).await?;
         let limits = Arc::new(options.limits);
         let shared = Arc::new(Shared {
-            clock: options.clock,
             ids: Ids::new(options.seed),
             namespaces: Namespaces::default(),
-            tasks: Matching::default(),
-            activities: Matching::default(),
+            tasks: Matching::new(Arc::clone(&options.clock)),
+            activities: Matching::new(Arc::clone(&options.clock)),
             queries: Queries::default(),
+            workers: Workers::default(),
             hot: Arc::new(Hot::default()),
             stats: Arc::new(CommitStats::default()),
             fenced: Arc::new(AtomicBool::new(false)),
             numbers: RunNumbers::from(lease.next_run),
             mailboxes: OnceLock::new(),
+            clock: options.clock,
             store,
             limits,
         });
@@ -176,6 +178,7 @@ async fn sweep(shared: Weak<Shared>) {
         let since = earlier(shared.now(), SWEEP_AFTER);
         shared.tasks.sweep(since);
         shared.activities.sweep(since);
+        shared.workers.sweep(shared.now());
     }
 }
 

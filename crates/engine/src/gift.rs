@@ -31,6 +31,12 @@ impl<R> Gift<R> {
     }
 }
 
+impl<R> Default for Gift<R> {
+    fn default() -> Self {
+        Self::empty()
+    }
+}
+
 impl<R> Drop for Gift<R> {
     fn drop(&mut self) {
         if let Some(lost) = self.lost.take() {

@@ -36,6 +36,7 @@ mod start;
 mod task;
 mod token;
 mod visibility;
+mod workers;
 
 pub use clock::{Clock, SystemClock, Wait};
 pub use committer::CommitStats;

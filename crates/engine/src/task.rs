@@ -66,4 +66,6 @@ pub(crate) struct Taker {
     pub(crate) request_id: String,
     /// The sticky queue that was polled; `None` for the normal one.
     pub(crate) sticky_queue: Option<String>,
+    /// The worker's own key, if it has told it.
+    pub(crate) worker: String,
 }

@@ -57,6 +57,14 @@ pub(crate) struct ListToken {
     pub(crate) run: i64,
 }
 
+/// Where the next page of workers begins.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct WorkersToken {
+    /// The key of the last one on the page before.
+    #[prost(string, tag = "1")]
+    pub(crate) last: String,
+}
+
 impl TaskToken {
     pub(crate) fn workflow_task(&self) -> WorkflowTaskToken {
         WorkflowTaskToken {

@@ -238,3 +238,26 @@ async fn a_query_that_the_code_refuses_or_nobody_answers_is_an_error() {
     let never = rig.query("order-3").await.expect_err("its code never ran");
     assert_eq!(never.detail, Some(Box::new(Detail::WorkflowNotReady)));
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_comes_with_the_end_of_the_workflow_counts() {
+    let rig = Rig::new().await;
+    asleep(&rig).await;
+    rig.signal("order-1", "go").await.expect("taken");
+    let worker = async {
+        rig.settle().await;
+        let task = rig.next_task(QUEUE).await;
+        let result = WorkflowQueryResult {
+            result_type: enums::QueryResultType::Answered.into(),
+            answer: Some(payloads("nearly done")),
+            ..Default::default()
+        };
+        let answers = task.queries.keys().map(|id| (id.clone(), result.clone())).collect();
+        let close = vec![crate::common::complete("done")];
+        let done = rig.complete_task_with(&task, close, |it| it.query_results = answers);
+        done.await.expect("taken");
+    };
+    let (answer, ()) = tokio::join!(rig.query("order-1"), worker);
+    assert_eq!(answer.expect("an answer").query_result, Some(payloads("nearly done")));
+    assert_eq!(rig.millis(), 0);
+}

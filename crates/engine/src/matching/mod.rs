@@ -3,16 +3,26 @@
 //! A queue is in memory only. What waits in it is derived from runs and is put back when they are
 //! loaded again, so nothing is lost with it. A task that is offered says where it comes from and
 //! which attempt it is; whether that still holds is decided by its run when a worker takes it.
+//!
+//! A queue may have a rate. When it is used up, tasks and workers both wait, and one timer a queue
+//! tells workers to look again when the next task may go.
 
+mod bucket;
+mod meter;
 mod queue;
 
-use std::{collections::BTreeMap, sync::Mutex};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, Weak},
+    time::Duration,
+};
 
 use steadfast_core::Timestamp;
 use tokio::sync::oneshot;
 
+use crate::{clock::Clock, task::Taker};
 use queue::Queue;
-pub(crate) use queue::{Poller, PollerSeen};
+pub(crate) use queue::{Poller, PollerSeen, Stats};
 
 /// The name of a queue.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -21,63 +31,89 @@ pub(crate) struct QueueName {
     pub(crate) name: String,
 }
 
-/// All queues of one kind: `T` is what waits in them, `R` what a worker is given.
+/// All queues of one kind: `T` is what waits in them, `R` what a worker is given. A worker that is
+/// given nothing looks again.
 #[derive(Debug)]
 pub(crate) struct Matching<T, R> {
     queues: Mutex<BTreeMap<QueueName, Queue<T, R>>>,
+    clock: Arc<dyn Clock>,
 }
 
 /// What a poll finds.
 pub(crate) enum Polled<T, R> {
     /// A task that waited.
     Task(T),
-    /// Nothing yet: wait here. The number takes the poll back out.
+    /// Nothing yet: wait here. The number takes the poll back out. One that is dismissed hears
+    /// that its slot is gone.
     Wait(u64, oneshot::Receiver<R>),
 }
 
-impl<T, R> Default for Matching<T, R> {
-    fn default() -> Self {
-        Self { queues: Mutex::new(BTreeMap::new()) }
+impl<T: Send + 'static, R: Default + Send + 'static> Matching<T, R> {
+    pub(crate) fn new(clock: Arc<dyn Clock>) -> Arc<Self> {
+        Arc::new(Self { queues: Mutex::new(BTreeMap::new()), clock })
     }
-}
 
-impl<T, R> Matching<T, R> {
     /// Offers a task: to a worker that waits, which is out of the queue then, or else to whoever
-    /// polls next. Both is one step: a worker that comes in between would wait for ever.
-    pub(crate) fn offer(&self, name: &QueueName, task: T) -> Option<(Poller<R>, T)> {
+    /// polls next. Both is one step: a worker that comes in between would wait for ever. Among
+    /// tasks that wait, a lower number goes first.
+    pub(crate) fn offer(
+        self: &Arc<Self>,
+        name: &QueueName,
+        task: T,
+        priority: i32,
+    ) -> Option<(Poller<R>, T)> {
+        let now = self.clock.now();
         let mut queues = self.lock();
         let queue = queues.entry(name.clone()).or_default();
-        if let Some(poller) = queue.take_poller() {
+        queue.count_added(now);
+        if let Some(poller) = queue.take_poller(now) {
             return Some((poller, task));
         }
-        queue.push(task);
+        queue.push(task, priority, now);
+        self.see_to_waking(name, queue, now);
         None
     }
 
-    /// Takes a task, or waits for one as `poller`.
-    pub(crate) fn poll(
-        &self,
-        name: &QueueName,
-        identity: &str,
-        request_id: &str,
-        now: Timestamp,
-    ) -> Polled<T, R> {
+    /// Takes a task, or waits for one.
+    pub(crate) fn poll(self: &Arc<Self>, name: &QueueName, taker: &Taker) -> Polled<T, R> {
+        let now = self.clock.now();
         let mut queues = self.lock();
         let queue = queues.entry(name.clone()).or_default();
-        queue.saw(identity, now);
-        queue.pop().map_or_else(
-            || {
-                let (ticket, answer) = queue.wait(identity, request_id);
-                Polled::Wait(ticket, answer)
-            },
-            Polled::Task,
-        )
+        queue.saw(&taker.identity, now);
+        if let Some(task) = queue.pop(now) {
+            return Polled::Task(task);
+        }
+        let (ticket, answer) = queue.wait(taker);
+        self.see_to_waking(name, queue, now);
+        Polled::Wait(ticket, answer)
+    }
+
+    /// Lets no more than so many tasks a second out of a queue.
+    pub(crate) fn set_rate(self: &Arc<Self>, name: &QueueName, rate: f64) {
+        let now = self.clock.now();
+        let mut queues = self.lock();
+        let queue = queues.entry(name.clone()).or_default();
+        if queue.set_rate(rate, now) {
+            self.see_to_waking(name, queue, now);
+        }
     }
 
     /// Takes a poll back out: its client has gone, or its time is over.
     /// Whether it was still there: if not, a task is on its way to it.
     pub(crate) fn leave(&self, name: &QueueName, ticket: u64) -> bool {
         self.lock().get_mut(name).is_some_and(|queue| queue.leave(ticket))
+    }
+
+    /// Ends the polls of a worker that shuts down.
+    pub(crate) fn dismiss(&self, namespace_id: &str, worker: &str) {
+        let mut queues = self.lock();
+        let of_namespace = queues.iter_mut().filter(|(name, _)| name.namespace_id == namespace_id);
+        of_namespace.for_each(|(_, queue)| queue.dismiss(worker));
+    }
+
+    /// Takes a queue away: whoever waits in it hears so, and what waits in it is given back.
+    pub(crate) fn close(&self, name: &QueueName) -> Vec<T> {
+        self.lock().remove(name).map(Queue::into_tasks).unwrap_or_default()
     }
 
     /// Whether a worker waits on the queue, or polled it since then.
@@ -90,9 +126,16 @@ impl<T, R> Matching<T, R> {
         self.lock().get(name).map(|queue| queue.pollers(since)).unwrap_or_default()
     }
 
-    /// How many tasks wait.
-    pub(crate) fn backlog(&self, name: &QueueName) -> usize {
-        self.lock().get(name).map_or(0, Queue::backlog)
+    /// How long the oldest task has waited.
+    pub(crate) fn age(&self, name: &QueueName) -> Duration {
+        let now = self.clock.now();
+        self.lock().get(name).map(|queue| queue.age(now)).unwrap_or_default()
+    }
+
+    /// How much waits, and how much comes and goes.
+    pub(crate) fn stats(&self, name: &QueueName) -> Stats {
+        let now = self.clock.now();
+        self.lock().get(name).map(|queue| queue.stats(now)).unwrap_or_default()
     }
 
     /// Forgets queues that nobody has polled since then and nothing waits in; a sticky queue dies
@@ -101,7 +144,36 @@ impl<T, R> Matching<T, R> {
         self.lock().retain(|_, queue| queue.backlog() > 0 || queue.is_attended(since));
     }
 
+    /// Starts the queue's timer, if tasks and workers wait only for the next task to be allowed.
+    fn see_to_waking(self: &Arc<Self>, name: &QueueName, queue: &mut Queue<T, R>, now: Timestamp) {
+        let Some((timer, wait)) = queue.start_timer(now) else { return };
+        let clock = Arc::clone(&self.clock);
+        tokio::spawn(keep_waking(Arc::downgrade(self), clock, name.clone(), timer, wait));
+    }
+
+    fn wake(&self, name: &QueueName, timer: u64) -> Option<Duration> {
+        let now = self.clock.now();
+        self.lock().get_mut(name).and_then(|queue| queue.wake(timer, now))
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<QueueName, Queue<T, R>>> {
         self.queues.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// The timer of a queue that has used up its rate.
+async fn keep_waking<T: Send + 'static, R: Default + Send + 'static>(
+    matching: Weak<Matching<T, R>>,
+    clock: Arc<dyn Clock>,
+    name: QueueName,
+    timer: u64,
+    mut wait: Duration,
+) {
+    loop {
+        clock.sleep(wait).await;
+        let Some(next) = matching.upgrade().and_then(|matching| matching.wake(&name, timer)) else {
+            return;
+        };
+        wait = next;
     }
 }

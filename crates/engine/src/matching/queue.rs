@@ -1,77 +1,122 @@
-//! One queue: tasks first come first served, the newest waiting worker first.
+//! One queue: the most urgent tasks first, then first come first served; the newest waiting worker
+//! first.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    time::Duration,
+};
 
 use steadfast_core::Timestamp;
 use tokio::sync::oneshot;
+
+use super::{bucket::Bucket, meter::Meter};
+use crate::task::Taker;
 
 /// A worker that waits.
 #[derive(Debug)]
 pub(crate) struct Poller<R> {
     /// Who.
-    pub(crate) identity: String,
-    /// The poll's own id.
-    pub(crate) request_id: String,
+    pub(crate) taker: Taker,
     /// Where its task goes. Whether anybody still listens shows when it is used.
     pub(crate) slot: oneshot::Sender<R>,
     ticket: u64,
 }
 
 /// A worker that polled.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PollerSeen {
     pub(crate) identity: String,
     pub(crate) at: Timestamp,
+    /// How many tasks a second the queue lets out; `None` if as many as there are.
+    pub(crate) rate: Option<f64>,
+}
+
+/// How much waits, and how much comes and goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Stats {
+    /// How many tasks a second the queue lets out; `None` if as many as there are.
+    pub(crate) rate: Option<f64>,
+    /// Whether tasks and workers wait for nothing but that.
+    pub(crate) is_limited: bool,
+    /// Tasks that wait.
+    pub(crate) backlog: usize,
+    /// How long the oldest of them has waited.
+    pub(crate) age: Duration,
+    /// Tasks that came, a second.
+    pub(crate) added: f32,
+    /// Tasks that went to workers, a second.
+    pub(crate) dispatched: f32,
 }
 
 #[derive(Debug)]
 pub(super) struct Queue<T, R> {
-    tasks: VecDeque<T>,
+    /// By priority; none of them is empty.
+    tasks: BTreeMap<i32, VecDeque<(T, Timestamp)>>,
     pollers: VecDeque<Poller<R>>,
     next_ticket: u64,
     seen: BTreeMap<String, Timestamp>,
+    bucket: Option<Bucket>,
+    /// The timer that wakes pollers when the bucket has something again, if it runs.
+    timer: Option<u64>,
+    next_timer: u64,
+    added: Meter,
+    dispatched: Meter,
 }
 
 impl<T, R> Default for Queue<T, R> {
     fn default() -> Self {
         Self {
-            tasks: VecDeque::new(),
+            tasks: BTreeMap::new(),
             pollers: VecDeque::new(),
             next_ticket: 0,
             seen: BTreeMap::new(),
+            bucket: None,
+            timer: None,
+            next_timer: 0,
+            added: Meter::default(),
+            dispatched: Meter::default(),
         }
     }
 }
 
-impl<T, R> Queue<T, R> {
+impl<T, R: Default> Queue<T, R> {
     /// The newest of those that still listen: the oldest is the likeliest to be gone already.
-    pub(super) fn take_poller(&mut self) -> Option<Poller<R>> {
+    /// Nobody, if older tasks wait.
+    pub(super) fn take_poller(&mut self, now: Timestamp) -> Option<Poller<R>> {
+        if !self.tasks.is_empty() || !self.is_allowed(now) {
+            return None;
+        }
         while let Some(poller) = self.pollers.pop_back() {
             if !poller.slot.is_closed() {
+                self.count_out(now);
                 return Some(poller);
             }
         }
         None
     }
 
-    pub(super) fn push(&mut self, task: T) {
-        self.tasks.push_back(task);
+    pub(super) fn push(&mut self, task: T, priority: i32, now: Timestamp) {
+        self.tasks.entry(priority).or_default().push_back((task, now));
     }
 
-    pub(super) fn pop(&mut self) -> Option<T> {
-        self.tasks.pop_front()
+    pub(super) fn pop(&mut self, now: Timestamp) -> Option<T> {
+        if self.tasks.is_empty() || !self.is_allowed(now) {
+            return None;
+        }
+        let mut most_urgent = self.tasks.first_entry()?;
+        let (task, _) = most_urgent.get_mut().pop_front()?;
+        if most_urgent.get().is_empty() {
+            most_urgent.remove();
+        }
+        self.count_out(now);
+        Some(task)
     }
 
-    pub(super) fn wait(&mut self, identity: &str, request_id: &str) -> (u64, oneshot::Receiver<R>) {
+    pub(super) fn wait(&mut self, taker: &Taker) -> (u64, oneshot::Receiver<R>) {
         let (slot, answer) = oneshot::channel();
         let ticket = self.next_ticket;
         self.next_ticket += 1;
-        self.pollers.push_back(Poller {
-            identity: identity.to_owned(),
-            request_id: request_id.to_owned(),
-            slot,
-            ticket,
-        });
+        self.pollers.push_back(Poller { taker: taker.clone(), slot, ticket });
         (ticket, answer)
     }
 
@@ -79,6 +124,67 @@ impl<T, R> Queue<T, R> {
         let before = self.pollers.len();
         self.pollers.retain(|poller| poller.ticket != ticket);
         self.pollers.len() < before
+    }
+
+    pub(super) fn dismiss(&mut self, worker: &str) {
+        self.pollers.retain(|poller| poller.taker.worker != worker);
+    }
+
+    pub(super) fn into_tasks(self) -> Vec<T> {
+        self.tasks.into_values().flatten().map(|(task, _)| task).collect()
+    }
+
+    /// Whether that changes anything.
+    pub(super) fn set_rate(&mut self, rate: f64, now: Timestamp) -> bool {
+        let same = self.bucket.is_some_and(|bucket| bucket.rate().total_cmp(&rate).is_eq());
+        if !same {
+            let old = self.bucket.take();
+            let new = old.map_or_else(|| Bucket::new(rate, now), |old| old.with_rate(rate, now));
+            self.bucket = Some(new);
+            // The timer that runs waits for the old rate.
+            self.timer = None;
+        }
+        !same
+    }
+
+    /// The number of a timer to be started, and how long it waits.
+    pub(super) fn start_timer(&mut self, now: Timestamp) -> Option<(u64, Duration)> {
+        if self.timer.is_some() {
+            return None;
+        }
+        let wait = self.time_to_wake(now)?;
+        let timer = self.next_timer;
+        self.next_timer += 1;
+        self.timer = Some(timer);
+        Some((timer, wait))
+    }
+
+    /// Tells as many workers to look again as may take a task. How long the timer waits next:
+    /// somebody who was told may have gone, so it goes on while both wait.
+    pub(super) fn wake(&mut self, timer: u64, now: Timestamp) -> Option<Duration> {
+        if self.timer != Some(timer) {
+            return None;
+        }
+        let backlog = self.backlog();
+        let mut left = self.bucket.unwrap_or_else(|| Bucket::new(f64::INFINITY, now));
+        let mut told = 0;
+        while told < backlog && left.has_one(now) {
+            let Some(poller) = self.pollers.pop_back() else { break };
+            if poller.slot.send(R::default()).is_ok() {
+                left.take(now);
+                told += 1;
+            }
+        }
+        let goes_on = !self.tasks.is_empty() && !self.pollers.is_empty();
+        let next = left.wait().filter(|_| goes_on);
+        if next.is_none() {
+            self.timer = None;
+        }
+        next.map(|wait| wait.max(TIMER_MIN))
+    }
+
+    pub(super) fn count_added(&mut self, now: Timestamp) {
+        self.added.count(now);
     }
 
     pub(super) fn saw(&mut self, identity: &str, now: Timestamp) {
@@ -100,14 +206,55 @@ impl<T, R> Queue<T, R> {
     }
 
     pub(super) fn pollers(&self, since: Timestamp) -> Vec<PollerSeen> {
+        let rate = self.bucket.as_ref().map(Bucket::rate);
         let lately = self.seen.iter().filter(|(_, at)| **at >= since);
-        lately.map(|(who, at)| PollerSeen { identity: who.clone(), at: *at }).collect()
+        lately.map(|(who, at)| PollerSeen { identity: who.clone(), at: *at, rate }).collect()
     }
 
     pub(super) fn backlog(&self) -> usize {
-        self.tasks.len()
+        self.tasks.values().map(VecDeque::len).sum()
+    }
+
+    pub(super) fn age(&self, now: Timestamp) -> Duration {
+        let oldest = self.tasks.values().filter_map(VecDeque::front).map(|(_, at)| *at).min();
+        oldest.map(|at| now.since(at)).unwrap_or_default()
+    }
+
+    pub(super) fn stats(&self, now: Timestamp) -> Stats {
+        let rate = self.bucket.as_ref().map(Bucket::rate);
+        Stats {
+            backlog: self.backlog(),
+            age: self.age(now),
+            rate,
+            is_limited: rate.is_some() && !self.tasks.is_empty() && !self.pollers.is_empty(),
+            added: self.added.rate(now),
+            dispatched: self.dispatched.rate(now),
+        }
+    }
+
+    fn is_allowed(&mut self, now: Timestamp) -> bool {
+        self.bucket.as_mut().is_none_or(|bucket| bucket.has_one(now))
+    }
+
+    fn count_out(&mut self, now: Timestamp) {
+        if let Some(bucket) = &mut self.bucket {
+            bucket.take(now);
+        }
+        self.dispatched.count(now);
+    }
+
+    /// How long until a worker that waits may take a task that waits.
+    fn time_to_wake(&mut self, now: Timestamp) -> Option<Duration> {
+        if self.tasks.is_empty() || self.pollers.is_empty() {
+            return None;
+        }
+        let bucket = self.bucket.as_mut()?;
+        if bucket.has_one(now) { Some(Duration::ZERO) } else { bucket.wait() }
     }
 }
+
+/// How long a timer waits at the least.
+const TIMER_MIN: Duration = Duration::from_millis(1);
 
 /// Workers that one queue remembers.
 const SEEN_MAX: usize = 1_000;

@@ -1,5 +1,7 @@
 //! Activities: workers poll for them, report on them and answer them.
 
+use std::time::Duration;
+
 use steadfast_core::{
     ActivityToken, CancelActivity, CompleteActivity, FailActivity, Heartbeat, Input, Run,
 };
@@ -20,7 +22,7 @@ use steadfast_proto::{
 use steadfast_store::RunNumber;
 use tokio::sync::oneshot;
 
-use super::{Engine, call_end::LeaveOnDrop, checked_address, within};
+use super::{Engine, call_end::LeaveOnDrop, checked_address, queues::scaling, within};
 use crate::{
     error::Error,
     gift::Gift,
@@ -40,20 +42,33 @@ impl Engine {
         if queue.name.is_empty() {
             return Err(Error::invalid("missing task queue name"));
         }
+        let rate = request.task_queue_metadata.and_then(|it| it.max_tasks_per_second);
+        if rate.is_some_and(|rate| !rate.is_finite() || rate < 0.0) {
+            return Err(Error::invalid(
+                "task_queue_metadata.max_tasks_per_second must be a number that is not negative",
+            ));
+        }
         let name = QueueName { namespace_id: namespace.id.clone(), name: queue.name };
         let taker = Taker {
             identity: request.identity,
             request_id: self.shared().ids.id(),
-            sticky_queue: None,
+            worker: request.worker_instance_key,
+            ..Taker::default()
         };
-        let deadline = self.now().after(self.patience(self.shared().limits.poll_wait));
+        if let Some(rate) = rate {
+            self.shared().activities.set_rate(&name, rate);
+        }
+        let begun = self.now();
+        let deadline = begun.after(self.patience(self.shared().limits.poll_wait));
         loop {
             let left = deadline.since(self.now());
             let Some(gift) = self.next_activity(&name, &taker, left).await else {
                 return Ok(PollActivityTaskQueueResponse::default());
             };
             if let Some(response) = gift.take() {
-                return Ok(*response);
+                let waited = self.now().since(begun);
+                let poller_scaling_decision = scaling(waited, self.shared().activities.age(&name));
+                return Ok(PollActivityTaskQueueResponse { poller_scaling_decision, ..*response });
             }
         }
     }
@@ -222,15 +237,18 @@ impl Engine {
         &self,
         name: &QueueName,
         taker: &Taker,
-        left: std::time::Duration,
+        left: Duration,
     ) -> Option<Gift<Box<PollActivityTaskQueueResponse>>> {
         let shared = self.shared();
-        let now = self.now();
-        match shared.activities.poll(name, &taker.identity, &taker.request_id, now) {
+        if self.has_left(name, taker) {
+            return None;
+        }
+        match shared.activities.poll(name, taker) {
             Polled::Wait(ticket, mut gift) => {
                 let _leave = LeaveOnDrop::new(|| {
                     shared.activities.leave(name, ticket);
                 });
+                let left = if self.has_left(name, taker) { Duration::ZERO } else { left };
                 match within(shared, left, &mut gift).await {
                     Some(gift) => gift.ok(),
                     None if shared.activities.leave(name, ticket) => None,

@@ -18,6 +18,7 @@ mod start;
 mod system;
 mod tasks;
 mod update;
+mod workers;
 mod workflow;
 
 pub use namespaces::SearchAttributeTypes;

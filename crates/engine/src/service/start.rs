@@ -42,7 +42,7 @@ impl Engine {
         let eager = request.request_eager_execution.then(|| Taker {
             identity: request.identity.clone(),
             request_id: request.request_id.clone(),
-            sticky_queue: None,
+            ..Taker::default()
         });
         let wanted = Self::wanted(&namespace, request)?;
         let done = self.start(namespace, wanted, policy, None, eager).await?;

@@ -106,6 +106,9 @@ pub(super) fn capabilities() -> namespace_info::Capabilities {
         eager_workflow_start: true,
         sync_update: true,
         async_update: true,
+        worker_heartbeats: true,
+        worker_poll_complete_on_shutdown: true,
+        poller_autoscaling: true,
         ..namespace_info::Capabilities::default()
     }
 }

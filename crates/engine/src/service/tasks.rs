@@ -1,9 +1,9 @@
 //! Workflow tasks: workers poll for them and answer them.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use steadfast_core::{
-    BadCommand, Cause, CompleteWorkflowTask, FailWorkflowTask, Input, Refused, Run,
+    BadCommand, Cause, CompleteWorkflowTask, FailWorkflowTask, Input, Refused, Run, WorkflowTask,
 };
 use steadfast_proto::{
     command::{Command, command::Attributes},
@@ -20,7 +20,7 @@ use steadfast_proto::{
 use steadfast_store::RunNumber;
 use tokio::sync::oneshot;
 
-use super::{Engine, answer, call_end::LeaveOnDrop, within};
+use super::{Engine, answer, call_end::LeaveOnDrop, queues::scaling, within};
 use crate::{
     error::Error,
     gift::Gift,
@@ -50,15 +50,19 @@ impl Engine {
             identity: request.identity,
             request_id: self.shared().ids.id(),
             sticky_queue: sticky.then(|| name.name.clone()),
+            worker: request.worker_instance_key,
         };
-        let deadline = self.now().after(self.patience(self.shared().limits.poll_wait));
+        let begun = self.now();
+        let deadline = begun.after(self.patience(self.shared().limits.poll_wait));
         loop {
             let left = deadline.since(self.now());
             let Some(gift) = self.next_task(&name, &taker, left).await else {
                 return Ok(PollWorkflowTaskQueueResponse::default());
             };
             if let Some(response) = self.unwrap_task(gift).await? {
-                return Ok(response);
+                let waited = self.now().since(begun);
+                let poller_scaling_decision = scaling(waited, self.shared().tasks.age(&name));
+                return Ok(PollWorkflowTaskQueueResponse { poller_scaling_decision, ..response });
             }
         }
     }
@@ -116,19 +120,37 @@ impl Engine {
         Ok(token)
     }
 
+    /// Offers a task that waited for a worker that has gone.
+    pub(super) fn offer_to_others(&self, offer: TaskOffer) {
+        let (namespace_id, workflow_id) = (offer.namespace_id.clone(), offer.workflow_id.clone());
+        let address = Address::Number(offer.run);
+        // A poll whose client has gone does just that.
+        let (slot, _) = oneshot::channel();
+        let job = TakeJob { address, offer, taker: Taker::default(), slot };
+        self.send(&namespace_id, &workflow_id, job);
+    }
+
+    /// Whether a poll is of a worker that has shut down.
+    pub(super) fn has_left(&self, name: &QueueName, taker: &Taker) -> bool {
+        self.shared().workers.is_shut_down(&name.namespace_id, &taker.worker)
+    }
+
     async fn next_task(
         &self,
         name: &QueueName,
         taker: &Taker,
-        left: std::time::Duration,
+        left: Duration,
     ) -> Option<Gift<TaskGift>> {
         let shared = self.shared();
-        let now = self.now();
-        match shared.tasks.poll(name, &taker.identity, &taker.request_id, now) {
+        if self.has_left(name, taker) {
+            return None;
+        }
+        match shared.tasks.poll(name, taker) {
             Polled::Wait(ticket, mut gift) => {
                 let _leave = LeaveOnDrop::new(|| {
                     shared.tasks.leave(name, ticket);
                 });
+                let left = if self.has_left(name, taker) { Duration::ZERO } else { left };
                 match within(shared, left, &mut gift).await {
                     Some(gift) => gift.ok(),
                     None if shared.tasks.leave(name, ticket) => None,
@@ -225,6 +247,7 @@ impl Job for CompleteJob {
             return;
         };
         let answers = std::mem::take(&mut request.query_results).into_iter().collect();
+        let answered = take_answered(desk, number, answers);
         let mut wishes = wishes(desk, &request);
         let outcome = match check_attributes(desk, &token, &request) {
             Ok(()) => {
@@ -234,7 +257,9 @@ impl Job for CompleteJob {
             Err(bad) => fail_task(desk, number, &token, request.identity, bad),
         };
         if outcome.is_ok() {
-            answer_queries(desk, number, answers);
+            answer_queries(desk, number, answered);
+        } else {
+            give_back(desk, number, answered);
         }
         if outcome != Err(Refused::TaskNotFound) {
             desk.cool(number);
@@ -354,6 +379,7 @@ fn wishes(desk: &Desk<'_>, request: &RespondWorkflowTaskCompletedRequest) -> Wis
         identity: request.identity.clone(),
         request_id: desk.shared().ids.id(),
         sticky_queue: queue.clone(),
+        worker: String::new(),
     };
     Wishes {
         task_for: request.return_new_workflow_task.then(taker),
@@ -383,29 +409,47 @@ fn completion(
     }
 }
 
-/// Hands the answers to those who asked. Those without one wait for the next task, or, if there is
-/// none, ask directly.
-fn answer_queries(
+/// Queries that the task carried and that its answer answers.
+type Answered = Vec<(String, Waiting, Answer)>;
+
+/// Takes the queries that are answered away from the run. Before the commands are applied: a run
+/// that closes, or has its next task at once, sends those without an answer on.
+fn take_answered(
     desk: &mut Desk<'_>,
     number: RunNumber,
-    mut answers: BTreeMap<String, WorkflowQueryResult>,
-) {
-    let Some(entry) = desk.entry(number) else { return };
-    let carried = std::mem::take(&mut entry.carried);
-    let has_task = entry.run.task().is_some();
-    let mut ready: Vec<(Waiting, Answer)> = Vec::new();
-    for (id, waiting) in carried {
-        match answers.remove(&id) {
-            Some(result) => ready.push((waiting, of_result(result))),
-            None if has_task => {
-                entry.queries.insert(id, waiting);
-            }
-            None => ready.push((waiting, Answer::AskAgain)),
-        }
+    answers: BTreeMap<String, WorkflowQueryResult>,
+) -> Answered {
+    let Some(entry) = desk.entry(number) else { return Vec::new() };
+    let found = answers.into_iter().filter_map(|(id, result)| {
+        let waiting = entry.carried.remove(&id)?;
+        Some((id, waiting, of_result(result)))
+    });
+    found.collect()
+}
+
+/// The answer was not taken: the queries still wait for one.
+fn give_back(desk: &mut Desk<'_>, number: RunNumber, answered: Answered) {
+    if let Some(entry) = desk.entry(number) {
+        entry.carried.extend(answered.into_iter().map(|(id, waiting, _)| (id, waiting)));
     }
-    if !has_task {
-        let waiting = std::mem::take(&mut entry.queries);
-        ready.extend(waiting.into_values().map(|waiting| (waiting, Answer::AskAgain)));
+}
+
+/// Hands the answers to those who asked. Those without one wait for the next task, or, if there is
+/// none, ask directly.
+fn answer_queries(desk: &mut Desk<'_>, number: RunNumber, answered: Answered) {
+    let mut ready: Vec<(Waiting, Answer)> =
+        answered.into_iter().map(|(_, waiting, answer)| (waiting, answer)).collect();
+    if let Some(entry) = desk.entry(number) {
+        let task = entry.run.task();
+        // What a task that is under way already carries stays with it.
+        if !task.is_some_and(WorkflowTask::is_started) {
+            let carried = std::mem::take(&mut entry.carried);
+            entry.queries.extend(carried);
+        }
+        if task.is_none() {
+            let waiting = std::mem::take(&mut entry.queries);
+            ready.extend(waiting.into_values().map(|waiting| (waiting, Answer::AskAgain)));
+        }
     }
     if !ready.is_empty() {
         desk.release(move || {

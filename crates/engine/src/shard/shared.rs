@@ -24,6 +24,7 @@ use crate::{
     namespaces::Namespaces,
     query::Queries,
     task::{ActivityOffer, TaskGift, TaskOffer},
+    workers::Workers,
 };
 
 /// What all parts of one engine share.
@@ -34,9 +35,10 @@ pub(crate) struct Shared {
     pub(crate) ids: Ids,
     pub(crate) limits: Arc<Limits>,
     pub(crate) namespaces: Namespaces,
-    pub(crate) tasks: Matching<TaskOffer, Gift<TaskGift>>,
-    pub(crate) activities: Matching<ActivityOffer, Gift<Box<PollActivityTaskQueueResponse>>>,
+    pub(crate) tasks: Arc<Matching<TaskOffer, Gift<TaskGift>>>,
+    pub(crate) activities: Arc<Matching<ActivityOffer, Gift<Box<PollActivityTaskQueueResponse>>>>,
     pub(crate) queries: Queries,
+    pub(crate) workers: Workers,
     pub(crate) hot: Arc<Hot>,
     pub(crate) stats: Arc<CommitStats>,
     pub(crate) fenced: Arc<AtomicBool>,

@@ -43,9 +43,11 @@ impl Desk<'_> {
             return;
         }
         let (queue, sticky_queue) = self.task_queue(number);
-        let Some((poller, offer)) = self.shared().tasks.offer(&queue, offer) else { return };
-        let taker =
-            Taker { identity: poller.identity, request_id: poller.request_id, sticky_queue };
+        let priority = self.priority(number, None);
+        let Some((poller, offer)) = self.shared().tasks.offer(&queue, offer, priority) else {
+            return;
+        };
+        let taker = Taker { sticky_queue, ..poller.taker };
         if let Ok(gift) = self.start_task(&offer, taker) {
             self.hand_over(gift, poller.slot);
         }
@@ -145,10 +147,11 @@ impl Desk<'_> {
             }
             return;
         }
-        let Some((poller, offer)) = self.shared().activities.offer(&queue, offer) else { return };
-        let taker =
-            Taker { identity: poller.identity, request_id: poller.request_id, sticky_queue: None };
-        if let Ok(response) = self.start_activity(&offer, taker) {
+        let priority = self.priority(number, Some(id));
+        let Some((poller, offer)) = self.shared().activities.offer(&queue, offer, priority) else {
+            return;
+        };
+        if let Ok(response) = self.start_activity(&offer, poller.taker) {
             self.deliver_activity(&offer, response, poller.slot);
         }
     }
@@ -206,9 +209,9 @@ impl Desk<'_> {
             (queue, Some(name)) if sticky => (queue, Some(name)),
             _ => (self.normal_queue(number), None),
         };
-        let Some((poller, _)) = self.shared().tasks.offer(&queue, offer) else { return };
-        let taker =
-            Taker { identity: poller.identity, request_id: poller.request_id, sticky_queue };
+        let priority = self.priority(number, None);
+        let Some((poller, _)) = self.shared().tasks.offer(&queue, offer, priority) else { return };
+        let taker = Taker { sticky_queue, ..poller.taker };
         if let Ok(gift) = self.start_query(number, id, &taker) {
             // What the answer may show must be durable first.
             self.release(move || drop(poller.slot.send(gift)));
@@ -258,6 +261,16 @@ impl Desk<'_> {
         } else {
             (normal, None)
         }
+    }
+
+    /// How urgent a run is, or an activity of it that may be more or less so.
+    fn priority(&self, number: RunNumber, activity: Option<i64>) -> i32 {
+        let Some(entry) = self.shard.cache.get(number) else { return PRIORITY };
+        let own =
+            activity.and_then(|id| entry.run.activities().get(&id)?.scheduled.priority.clone());
+        let run = entry.run.started().priority.as_ref();
+        let keys = [own.as_ref().map(|it| it.priority_key), run.map(|it| it.priority_key)];
+        keys.into_iter().flatten().find(|key| *key > 0).unwrap_or(PRIORITY)
     }
 
     fn normal_queue(&self, number: RunNumber) -> QueueName {
@@ -467,6 +480,9 @@ impl TaskToken {
         Self { attempt, nonce, ..self }
     }
 }
+
+/// How urgent is what does not say: in the middle of the five that there are by custom.
+const PRIORITY: i32 = 3;
 
 /// Puts a page of history into a task, in front of what it has; the rest is for later pages.
 pub(crate) fn fill_history(

@@ -18,16 +18,26 @@ use crate::error::{Code, Error};
 pub(crate) struct Schema {
     /// Those that its users added. None has the name of a system or predefined one.
     pub(crate) custom: BTreeMap<String, SearchType>,
+    /// There are no others: what is asked about are no runs.
+    only_custom: bool,
 }
 
 impl Schema {
     /// The schema of a namespace with these custom attributes.
     pub(crate) fn new(custom: BTreeMap<String, SearchType>) -> Self {
-        Self { custom }
+        Self { custom, only_custom: false }
+    }
+
+    /// The attributes of something that is no run.
+    pub(crate) fn only(custom: BTreeMap<String, SearchType>) -> Self {
+        Self { custom, only_custom: true }
     }
 
     /// The attribute with this name, to ask about.
     pub(crate) fn lookup(&self, name: &str) -> Option<Field> {
+        if self.only_custom {
+            return Some(Field::Custom(name.to_owned(), *self.custom.get(name)?));
+        }
         match SYSTEM.iter().find(|(known, ..)| *known == name) {
             Some((_, field, _)) => Some(field.clone()),
             None => self.settable(name).map(|kind| Field::Custom(name.to_owned(), kind)),
