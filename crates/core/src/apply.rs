@@ -7,8 +7,8 @@ use crate::{
     deadline::Deadline,
     input::{Input, Start},
     machine::{
-        activity, activity_options, activity_retry, cancel, child, close, create, external, signal,
-        terminate, timer, update, workflow_task,
+        activity, activity_options, activity_retry, cancel, child, close, create, external, parent,
+        signal, terminate, timer, update, workflow_task,
     },
     refused::Refused,
     run::Run,
@@ -66,6 +66,7 @@ fn take(tx: &mut Tx<'_>, input: Input) -> Result<(), Refused> {
         Input::ChildStarted(input) => child::started(tx, &input),
         Input::ChildStartFailed(input) => child::start_failed(tx, &input),
         Input::ChildClosed(input) => child::closed(tx, *input),
+        Input::Adopt(input) => parent::adopt(tx, &input),
         Input::ExternalAnswered(input) => external::answered(tx, &input),
         Input::MessageDelivered(number) => {
             tx.run.messages.remove(&number);
@@ -78,11 +79,12 @@ fn take(tx: &mut Tx<'_>, input: Input) -> Result<(), Refused> {
     }
 }
 
-/// A closed run takes nothing but what it waits for to be gone.
+/// A closed run takes nothing but what it waits for to be gone, and a new parent.
 fn take_closed(tx: &mut Tx<'_>, input: &Input) -> Result<(), Refused> {
     match input {
         // Whoever wants it to end has what he wants.
         Input::RequestCancel(_) => Ok(()),
+        Input::Adopt(input) => parent::adopt(tx, input),
         Input::MessageDelivered(number) => {
             tx.run.messages.remove(number);
             Ok(())

@@ -33,7 +33,7 @@ impl Run {
             status: state.status,
             history_length: self.last_event_id(),
             parent_namespace_id: started.parent_workflow_namespace_id.clone(),
-            parent_execution: started.parent_workflow_execution.clone(),
+            parent_execution: self.parent(),
             execution_time: Some(instant_to_wire(execution_at)),
             memo: Some(self.memo().cloned().unwrap_or_default()),
             search_attributes: Some(self.search_attributes().cloned().unwrap_or_default()),

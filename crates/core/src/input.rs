@@ -53,6 +53,8 @@ pub enum Input {
     ChildStartFailed(ChildStartFailed),
     /// The child has closed.
     ChildClosed(Box<ChildClosed>),
+    /// The parent was reset and lives on as another run.
+    Adopt(Adopt),
     /// The other run was told, or could not be.
     ExternalAnswered(ExternalAnswered),
     /// The other run has what this one had to say.
@@ -91,6 +93,15 @@ pub struct Parent {
     pub workflow_id: String,
     /// Its run id.
     pub run_id: String,
+}
+
+/// The parent was reset: the run that lives on takes its children on.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Adopt {
+    /// The run that lives on.
+    pub parent: Parent,
+    /// The event that asked for this child, the same in both histories.
+    pub initiated_event_id: i64,
 }
 
 /// A request to cancel.

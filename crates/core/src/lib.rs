@@ -33,6 +33,7 @@ mod replay;
 mod reset;
 mod rows;
 mod run;
+pub mod schedule;
 mod size;
 pub mod span;
 mod state;
@@ -44,11 +45,11 @@ mod view;
 
 pub use entropy::Entropy;
 pub use input::{
-    ActivityToken, CancelActivity, CancelRequest, ChildClosed, ChildStartFailed, ChildStarted,
-    CompleteActivity, CompleteWorkflowTask, ExternalAnswered, ExternalRefused, FailActivity,
-    FailWorkflowTask, Heartbeat, Input, Parent, PauseActivity, ResetActivity, Selector, Signal,
-    Start, StartActivity, StartWorkflowTask, Terminate, UnpauseActivity, UpdateActivityOptions,
-    WorkflowTaskToken,
+    ActivityToken, Adopt, CancelActivity, CancelRequest, ChildClosed, ChildStartFailed,
+    ChildStarted, CompleteActivity, CompleteWorkflowTask, ExternalAnswered, ExternalRefused,
+    FailActivity, FailWorkflowTask, Heartbeat, Input, Parent, PauseActivity, ResetActivity,
+    Selector, Signal, Start, StartActivity, StartWorkflowTask, Terminate, UnpauseActivity,
+    UpdateActivityOptions, WorkflowTaskToken,
 };
 pub use limits::Limits;
 pub use machine::close::closed_before_update;

@@ -16,11 +16,13 @@ use steadfast_proto::{
 };
 
 use crate::{
+    ending,
     failure::of_reset,
-    machine::{activity_retry, workflow_task},
+    machine::{activity_retry, close, workflow_task},
     refused::Refused,
     run::{Identity, Run},
     span::from_wire,
+    state::Child,
     transition::{Effect, Transition},
     tx::{Context, Tx},
 };
@@ -40,6 +42,8 @@ pub struct Reset {
     pub operator: String,
     /// The event at which to cut: the end of the workflow task to do again.
     pub finish_event_id: i64,
+    /// The parent's run that has taken the base run on, where its first event names another one.
+    pub parent_run_id: String,
     /// What is not taken over from after the cut.
     pub exclude: BTreeSet<i32>,
 }
@@ -71,14 +75,15 @@ impl Run {
             return Err(invalid(problem));
         }
         run.state.create_request_id.clone_from(&reset.request_id);
+        run.state.parent_run_id.clone_from(&reset.parent_run_id);
         let mut tx = Tx::begin(&mut run, context);
         renew_limits(&mut tx);
         fail_task(&mut tx, &reset);
         revive_activities(&mut tx, &reset);
-        revive_requests(&mut tx);
         for event in rest {
             reapply(&mut tx, event, &reset);
         }
+        revive_requests(&mut tx);
         workflow_task::want(&mut tx);
         workflow_task::schedule_wanted(&mut tx);
         tx.out.visible = true;
@@ -151,18 +156,18 @@ fn revive_activities(tx: &mut Tx<'_>, reset: &Reset) {
     }
 }
 
-/// What was asked of other runs and not answered before the cut is asked again.
+/// What was asked of other runs and not answered is asked again, and the children that run are told
+/// whose they are now.
 fn revive_requests(tx: &mut Tx<'_>) {
-    let children: Vec<i64> = tx
-        .run
-        .children
-        .iter()
-        .filter(|(_, child)| child.row.run_id.is_empty())
-        .map(|(id, _)| *id)
-        .collect();
+    let children: Vec<(i64, Child)> =
+        tx.run.children.iter().map(|(id, child)| (*id, child.clone())).collect();
     let externals: Vec<i64> = tx.run.externals.iter().map(|(id, _)| *id).collect();
-    for initiated_event_id in children {
-        tx.effect(Effect::StartChild { initiated_event_id });
+    for (initiated_event_id, child) in children {
+        if child.row.run_id.is_empty() {
+            tx.effect(Effect::StartChild { initiated_event_id });
+        } else {
+            close::adopt_child(tx, initiated_event_id, &child);
+        }
     }
     for initiated_event_id in externals {
         tx.effect(Effect::SendExternal { initiated_event_id });
@@ -172,23 +177,23 @@ fn revive_requests(tx: &mut Tx<'_>) {
 /// What came from outside after the cut is not lost.
 fn reapply(tx: &mut Tx<'_>, event: HistoryEvent, reset: &Reset) {
     let excluded = |kind: Exclude| reset.exclude.contains(&i32::from(kind));
-    match event.attributes {
+    match &event.attributes {
         Some(Attributes::WorkflowExecutionSignaledEventAttributes(signal))
             if !excluded(Exclude::Signal) =>
         {
-            tx.append(signal);
+            tx.append(signal.clone());
         }
         Some(Attributes::WorkflowExecutionUpdateAdmittedEventAttributes(admitted))
             if !excluded(Exclude::Update) =>
         {
-            readmit(tx, admitted.request);
+            readmit(tx, admitted.request.clone());
         }
         Some(Attributes::WorkflowExecutionUpdateAcceptedEventAttributes(accepted))
             if !excluded(Exclude::Update) =>
         {
-            readmit(tx, accepted.accepted_request);
+            readmit(tx, accepted.accepted_request.clone());
         }
-        Some(attributes) => reapply_child(tx, attributes),
+        Some(_) => reapply_child(tx, event),
         None => {}
     }
 }
@@ -204,9 +209,20 @@ fn readmit(tx: &mut Tx<'_>, request: Option<steadfast_proto::update::Request>) {
 }
 
 /// The children of the kept part live on: what became of them holds for the new run too.
+fn reapply_child(tx: &mut Tx<'_>, mut event: HistoryEvent) {
+    let Some(initiated) = child_of(&event) else { return };
+    let Some(child) = tx.run.children.get(&initiated) else { return };
+    // The start may have got another place in the new history.
+    ending::set_started(&mut event, child.row.started_event_id);
+    if let Some(attributes) = event.attributes {
+        tx.append(attributes);
+    }
+}
+
+/// The event that asked for the child that `event` tells of.
 #[expect(clippy::wildcard_enum_match_arm, reason = "all other events are not about children")]
-fn reapply_child(tx: &mut Tx<'_>, attributes: Attributes) {
-    let initiated = match &attributes {
+fn child_of(event: &HistoryEvent) -> Option<i64> {
+    Some(match event.attributes.as_ref()? {
         Attributes::StartChildWorkflowExecutionFailedEventAttributes(it) => it.initiated_event_id,
         Attributes::ChildWorkflowExecutionStartedEventAttributes(it) => it.initiated_event_id,
         Attributes::ChildWorkflowExecutionCompletedEventAttributes(it) => it.initiated_event_id,
@@ -214,13 +230,8 @@ fn reapply_child(tx: &mut Tx<'_>, attributes: Attributes) {
         Attributes::ChildWorkflowExecutionCanceledEventAttributes(it) => it.initiated_event_id,
         Attributes::ChildWorkflowExecutionTimedOutEventAttributes(it) => it.initiated_event_id,
         Attributes::ChildWorkflowExecutionTerminatedEventAttributes(it) => it.initiated_event_id,
-        _ => return,
-    };
-    if tx.run.children.get(&initiated).is_some() {
-        tx.append(attributes);
-        let is_settled = |effect: &Effect| matches!(effect, Effect::StartChild { initiated_event_id } if *initiated_event_id == initiated);
-        tx.out.effects.retain(|effect| !is_settled(effect));
-    }
+        _ => return None,
+    })
 }
 
 fn invalid(problem: String) -> Refused {

@@ -95,6 +95,21 @@ impl Run {
         &self.started.first_execution_run_id
     }
 
+    /// The run whose child it is, if it is one.
+    pub fn parent(&self) -> Option<common::WorkflowExecution> {
+        let mut parent = self.started.parent_workflow_execution.clone()?;
+        if !self.state.parent_run_id.is_empty() {
+            parent.run_id.clone_from(&self.state.parent_run_id);
+        }
+        Some(parent)
+    }
+
+    /// The run that is to be looked at instead of this one, which is over.
+    pub fn follower(&self) -> Option<&str> {
+        let (reset, next) = (&self.state.reset_run_id, &self.state.next_run_id);
+        [reset, next].into_iter().find(|id| !id.is_empty()).map(String::as_str)
+    }
+
     /// The name of the task queue that its workers poll.
     pub fn task_queue(&self) -> &str {
         self.started.task_queue.as_ref().map_or("", |queue| &queue.name)

@@ -103,6 +103,13 @@ pub struct State {
     /// The time of the newest event. A clock that goes back does not turn the history round.
     #[prost(int64, tag = "28")]
     pub last_event_at: i64,
+    /// The run of the parent that has taken this one on since the parent was reset; empty while
+    /// the first event still names the right one.
+    #[prost(string, tag = "29")]
+    pub parent_run_id: String,
+    /// The run that goes on where this one closed: by continue-as-new, retry or cron.
+    #[prost(string, tag = "30")]
+    pub next_run_id: String,
 }
 
 /// A workflow task: scheduled, then started.
@@ -351,7 +358,7 @@ pub struct Message {
     #[prost(message, optional, tag = "1")]
     pub target: Option<Target>,
     /// What it says.
-    #[prost(oneof = "Notice", tags = "2, 3, 4")]
+    #[prost(oneof = "Notice", tags = "2, 3, 4, 5")]
     pub notice: Option<Notice>,
 }
 
@@ -373,7 +380,7 @@ pub struct Target {
     pub first_run_id: String,
 }
 
-/// What a closing run has to say to others.
+/// What a run has to say to others when it closes, or when it takes another one's place.
 #[derive(Clone, PartialEq, prost::Oneof)]
 pub enum Notice {
     /// To the parent: its child, initiated by this event, has closed. How is said by the last
@@ -386,6 +393,9 @@ pub enum Notice {
     /// To a child: your parent has closed and wants you cancelled.
     #[prost(bool, tag = "4")]
     Cancel(bool),
+    /// To a child, initiated by this event: your parent was reset, and lives on as this run.
+    #[prost(int64, tag = "5")]
+    Adopt(i64),
 }
 
 impl State {

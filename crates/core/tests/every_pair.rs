@@ -50,6 +50,7 @@ const INPUTS: &[&str] = &[
     "0 child-started c",
     "0 child-not-started c",
     "0 child-closed c completed",
+    "0 adopt p",
     "0 answered x",
     "0 delivered 0",
     "0 tick",
@@ -179,13 +180,14 @@ fn kind(input: &Input) -> &'static str {
         Input::ChildStarted(_) => "child-started",
         Input::ChildStartFailed(_) => "child-start-failed",
         Input::ChildClosed(_) => "child-closed",
+        Input::Adopt(_) => "adopt",
         Input::ExternalAnswered(_) => "external-answered",
         Input::MessageDelivered(_) => "message-delivered",
         Input::Tick => "tick",
     }
 }
 
-const KINDS: usize = 24;
+const KINDS: usize = 25;
 
 #[test]
 fn every_kind_of_input_is_in_the_tables() {
@@ -240,6 +242,7 @@ fn every_input_in_every_state_of_a_run() {
     0 child-started c           wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
     0 child-not-started c       wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
     0 child-closed c completed  wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
+    0 adopt p                   wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong
     0 answered x                wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
     0 delivered 0               -        -        -        -        -        -        -        -        -        -        -
     0 tick                      -        -        -        -        -        -        -        -        -        -        -
@@ -285,6 +288,7 @@ fn every_input_in_every_state_of_an_activity() {
     0 child-started c           wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
     0 child-not-started c       wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
     0 child-closed c completed  wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
+    0 adopt p                   wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong
     0 answered x                wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
     0 delivered 0               -        -        -        -        -        -        -        -        -        -
     0 tick                      -        -        -        -        -        -        -        -        -        -
@@ -330,6 +334,7 @@ fn every_input_while_something_else_is_pending() {
     0 child-started c           yes      -        wrong    closed   wrong    wrong
     0 child-not-started c       yes      wrong    wrong    closed   wrong    wrong
     0 child-closed c completed  yes      yes      wrong    closed   wrong    wrong
+    0 adopt p                   wrong    wrong    wrong    yes      wrong    wrong
     0 answered x                wrong    wrong    yes      closed   wrong    wrong
     0 delivered 0               -        -        -        yes      -        -
     0 tick                      -        -        -        -        -        -

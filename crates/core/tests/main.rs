@@ -18,6 +18,8 @@ mod operator;
 mod properties;
 mod queries;
 mod resetting;
+mod schedule_times;
+mod schedules;
 mod signals;
 mod tasks;
 mod terminate;

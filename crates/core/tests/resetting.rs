@@ -1,6 +1,8 @@
 //! Resets: a new run with the history up to a point.
 
-use crate::common::{World, check};
+use steadfast_proto::history::history_event::Attributes;
+
+use crate::common::{World, check, world::Story};
 
 #[test]
 fn a_reset_run_has_the_history_up_to_the_end_of_a_task_and_does_that_task_again() {
@@ -255,7 +257,7 @@ fn what_was_asked_of_other_runs_and_not_answered_is_asked_again() {
       10     5.000  WorkflowTaskFailed ResetWorkflow "again"
       11     5.000  ChildWorkflowExecutionStarted #5
       12     5.000  WorkflowTaskScheduled
-    effects at 5: send #6; task
+    effects at 5: message 0; send #6; task
     work at 5: true
     "#);
 }
@@ -354,4 +356,139 @@ fn a_restart_keeps_a_reset_run() {
     updates at 11: u1/request
     activities at 11: a SCHEDULED attempt=1;
     "#);
+}
+
+#[test]
+fn the_children_of_a_reset_run_are_told_whose_they_are_now() {
+    insta::assert_snapshot!(check("
+        0 run Order child(a,Kid,close=abandon) child(b,Kid,close=abandon) child(c,Kid)
+        1 child-started a run-a
+        1 child-started b run-b
+        2 take-task
+        3 complete
+        4 child-closed b completed first=run-b
+        5 take-task
+        6 complete done(ok)
+        60 reset 11 again
+        60 show messages effects work
+        60 crash
+        60 show messages work
+        61 delivered 0
+        62 child-closed a completed ok first=run-a
+    "), @r#"
+       5     0.000  StartChildWorkflowExecutionInitiated a Kid
+       6     0.000  StartChildWorkflowExecutionInitiated b Kid
+       7     0.000  StartChildWorkflowExecutionInitiated c Kid
+       8     1.000  ChildWorkflowExecutionStarted #5
+       9     1.000  WorkflowTaskScheduled
+      10     1.000  ChildWorkflowExecutionStarted #6
+      11     2.000  WorkflowTaskStarted
+      12     3.000  WorkflowTaskCompleted
+      13     4.000  ChildWorkflowExecutionCompleted #6
+      14     4.000  WorkflowTaskScheduled
+      15     5.000  WorkflowTaskStarted
+      16     6.000  WorkflowTaskCompleted
+      17     6.000  WorkflowExecutionCompleted ok
+    run 2:
+       1     0.000  WorkflowExecutionStarted Order
+       2     0.000  WorkflowTaskScheduled
+       3     0.000  WorkflowTaskStarted
+       4     0.000  WorkflowTaskCompleted
+       5     0.000  StartChildWorkflowExecutionInitiated a Kid
+       6     0.000  StartChildWorkflowExecutionInitiated b Kid
+       7     0.000  StartChildWorkflowExecutionInitiated c Kid
+       8     1.000  ChildWorkflowExecutionStarted #5
+       9     1.000  WorkflowTaskScheduled
+      10     1.000  ChildWorkflowExecutionStarted #6
+      11    60.000  WorkflowTaskStarted
+      12    60.000  WorkflowTaskFailed ResetWorkflow "again"
+      13    60.000  ChildWorkflowExecutionCompleted #6
+      14    60.000  WorkflowTaskScheduled
+      15    62.000  ChildWorkflowExecutionCompleted #5 ok
+    messages at 60: 0: adopt #5 to a run-a
+    effects at 60: message 0; start #7; task
+    work at 60: true
+    messages at 60: 0: adopt #5 to a run-a
+    work at 60: true
+    "#);
+}
+
+#[test]
+fn what_is_told_of_a_child_names_its_start_in_the_new_history() {
+    let world = World::default().play(
+        "
+        0 run Order child(c,Kid)
+        1 signal s
+        1 take-task
+        2 complete
+        3 signal s
+        4 child-started c
+        5 child-closed c completed ok
+        6 reset 9 again without=signal
+    ",
+    );
+    let started = |story: &Story| {
+        let mut ends = story.events.iter().filter_map(|event| match &event.attributes {
+            Some(Attributes::ChildWorkflowExecutionStartedEventAttributes(_)) => {
+                Some(event.event_id)
+            }
+            Some(Attributes::ChildWorkflowExecutionCompletedEventAttributes(end)) => {
+                Some(end.started_event_id)
+            }
+            _ => None,
+        });
+        (ends.next(), ends.next())
+    };
+    assert_eq!(started(&world.stories[0]), (Some(12), Some(12)));
+    assert_eq!(started(world.story()), (Some(10), Some(10)));
+}
+
+#[test]
+fn a_child_of_a_reset_parent_answers_to_the_new_run() {
+    insta::assert_snapshot!(check("
+        0 start Order parent=p
+        1 adopt q
+        1 adopt p
+        1 adopt p
+        2 terminate why child-of=p
+        3 terminate why child-of=p run=new-parent-run
+        3 show messages
+        4 adopt p yet-another
+        4 adopt p yet-another
+        4 show messages
+    "), @r"
+       1     0.000  WorkflowExecutionStarted Order
+       2     0.000  WorkflowTaskScheduled
+       3     3.000  WorkflowExecutionTerminated why
+    refused at 1: workflow execution not found
+    refused at 2: workflow execution not found
+    messages at 3: 0: child-closed #5 to p new-parent-run
+    messages at 4: 0: child-closed #5 to p new-parent-run; 1: child-closed #5 to p yet-another
+    ");
+}
+
+#[test]
+fn a_child_that_went_on_is_adopted_where_it_is_now() {
+    insta::assert_snapshot!(check("
+        0 start Order parent=p
+        1 adopt p
+        1 take-task
+        2 complete continue(Order)
+        3 take-task
+        4 complete done(ok)
+        4 show messages
+    "), @r"
+       1     0.000  WorkflowExecutionStarted Order
+       2     0.000  WorkflowTaskScheduled
+       3     1.000  WorkflowTaskStarted
+       4     2.000  WorkflowTaskCompleted
+       5     2.000  WorkflowExecutionContinuedAsNew initiator=Workflow
+    run 2:
+       1     0.000  WorkflowExecutionStarted Order initiator=Workflow
+       2     0.000  WorkflowTaskScheduled
+       3     1.000  WorkflowTaskStarted
+       4     2.000  WorkflowTaskCompleted
+       5     2.000  WorkflowExecutionCompleted ok
+    messages at 4: 0: child-closed #5 to p new-parent-run
+    ");
 }

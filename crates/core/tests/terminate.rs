@@ -79,7 +79,7 @@ fn a_parent_hears_of_the_end_and_the_message_stays_until_it_is_delivered() {
        2     0.000  WorkflowTaskScheduled
        3     2.000  WorkflowExecutionTerminated enough
     refused at 1: workflow execution not found
-    messages at 2: 0: child-closed #5 to p
+    messages at 2: 0: child-closed #5 to p parent-run
     work at 2: true
     messages at 3: none
     work at 3: false

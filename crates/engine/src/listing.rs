@@ -33,7 +33,7 @@ pub(crate) fn row(run: &Run, namespace: Option<&Namespace>) -> VisibilityRow {
         history_length: closed(run.last_event_id()),
         history_size: closed(state.history_bytes),
         state_transitions: closed(state.transitions),
-        parent: started.parent_workflow_execution.as_ref().map(pair),
+        parent: run.parent().as_ref().map(pair),
         root: Some(started.root_workflow_execution.as_ref().map_or(itself, pair)),
         memo: run.memo().map(prost::Message::encode_to_vec).unwrap_or_default(),
         search_values: visibility::known_values(&attributes, &schema),

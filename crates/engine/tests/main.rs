@@ -1,6 +1,7 @@
 //! The engine through its public calls, on virtual time. One file a theme.
 #![cfg(test)]
 
+mod adoption;
 mod attempts;
 mod children;
 mod common;

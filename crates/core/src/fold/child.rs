@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use steadfast_proto::history;
 
+use super::request_id;
 use crate::{
     run::Run,
     state::{Child, ChildRow},
@@ -14,7 +15,7 @@ pub(super) fn initiated(
     id: i64,
     event: &history::StartChildWorkflowExecutionInitiatedEventAttributes,
 ) {
-    let request_id = format!("{}/{id}", run.identity.run_id);
+    let request_id = request_id(&run.identity.run_id, id);
     let row = ChildRow { request_id, ..ChildRow::default() };
     run.children.insert(id, Child { initiated: Arc::new(event.clone()), row });
 }
@@ -34,4 +35,17 @@ pub(super) fn started(
 
 pub(super) fn ended(run: &mut Run, initiated_event_id: i64) {
     run.children.remove(&initiated_event_id);
+}
+
+/// Those that were asked for by the run that this one was made from, and not by one before it.
+pub(super) fn keep_request_ids(run: &mut Run, base_run_id: &str) {
+    let own = run.identity.run_id.clone();
+    let ids: Vec<i64> = run.children.iter().map(|(id, _)| *id).collect();
+    for id in ids {
+        if let Some(child) = run.children.get_mut(&id)
+            && child.row.request_id == request_id(&own, id)
+        {
+            child.row.request_id = request_id(base_run_id, id);
+        }
+    }
 }

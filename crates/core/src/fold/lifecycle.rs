@@ -46,9 +46,10 @@ pub(super) fn signaled(run: &mut Run, request_id: &str) {
 }
 
 /// A closed run waits for nothing; what it must still tell others is in its messages.
-pub(super) fn closed(run: &mut Run, status: Status, at: i64) {
+pub(super) fn closed(run: &mut Run, status: Status, next_run_id: &str, at: i64) {
     let state = &mut run.state;
     state.set_status(status);
+    next_run_id.clone_into(&mut state.next_run_id);
     state.closed_at = at;
     state.task = None;
     state.sticky = None;

@@ -38,31 +38,31 @@ pub(crate) fn event(run: &mut Run, event: &HistoryEvent) {
         Attributes::WorkflowExecutionCancelRequestedEventAttributes(_) => {
             run.state.cancel_requested = true;
         }
-        Attributes::WorkflowExecutionCompletedEventAttributes(_) => {
-            lifecycle::closed(run, Status::Completed, at);
+        Attributes::WorkflowExecutionCompletedEventAttributes(close) => {
+            lifecycle::closed(run, Status::Completed, &close.new_execution_run_id, at);
         }
-        Attributes::WorkflowExecutionFailedEventAttributes(_) => {
-            lifecycle::closed(run, Status::Failed, at);
+        Attributes::WorkflowExecutionFailedEventAttributes(close) => {
+            lifecycle::closed(run, Status::Failed, &close.new_execution_run_id, at);
         }
-        Attributes::WorkflowExecutionTimedOutEventAttributes(_) => {
-            lifecycle::closed(run, Status::TimedOut, at);
+        Attributes::WorkflowExecutionTimedOutEventAttributes(close) => {
+            lifecycle::closed(run, Status::TimedOut, &close.new_execution_run_id, at);
         }
         Attributes::WorkflowExecutionCanceledEventAttributes(_) => {
-            lifecycle::closed(run, Status::Canceled, at);
+            lifecycle::closed(run, Status::Canceled, "", at);
         }
         Attributes::WorkflowExecutionTerminatedEventAttributes(_) => {
-            lifecycle::closed(run, Status::Terminated, at);
+            lifecycle::closed(run, Status::Terminated, "", at);
         }
-        Attributes::WorkflowExecutionContinuedAsNewEventAttributes(_) => {
-            lifecycle::closed(run, Status::ContinuedAsNew, at);
+        Attributes::WorkflowExecutionContinuedAsNewEventAttributes(close) => {
+            lifecycle::closed(run, Status::ContinuedAsNew, &close.new_execution_run_id, at);
         }
         Attributes::WorkflowTaskScheduledEventAttributes(task) => {
             task::scheduled(run, id, task, at);
         }
         Attributes::WorkflowTaskStartedEventAttributes(task) => task::started(run, id, task, at),
         Attributes::WorkflowTaskCompletedEventAttributes(task) => task::completed(run, task),
-        Attributes::WorkflowTaskFailedEventAttributes(_)
-        | Attributes::WorkflowTaskTimedOutEventAttributes(_) => run.state.task = None,
+        Attributes::WorkflowTaskFailedEventAttributes(task) => task::failed(run, task),
+        Attributes::WorkflowTaskTimedOutEventAttributes(_) => run.state.task = None,
         Attributes::ActivityTaskScheduledEventAttributes(activity) => {
             activity::scheduled(run, id, activity, at);
         }
@@ -173,4 +173,10 @@ pub(crate) fn placed(run: &mut Run, event: &HistoryEvent) {
     {
         child::started(run, event.event_id, child);
     }
+}
+
+/// By which others know a request that they have had before. It is made of what the history holds,
+/// so that a repetition has the same one.
+fn request_id(run_id: &str, initiated_event_id: i64) -> String {
+    format!("{run_id}/{initiated_event_id}")
 }

@@ -2,6 +2,7 @@
 
 use steadfast_proto::{enums, history};
 
+use super::{child, external};
 use crate::{run::Run, span::from_wire, state::WorkflowTask};
 
 pub(super) fn scheduled(
@@ -43,4 +44,14 @@ pub(super) fn completed(run: &mut Run, event: &history::WorkflowTaskCompletedEve
     run.state.task = None;
     run.state.task_attempt = 1;
     run.state.previous_started_event_id = event.started_event_id;
+}
+
+/// What a run asked of others before it was reset keeps its request ids, by which those know that
+/// they have done it already.
+pub(super) fn failed(run: &mut Run, event: &history::WorkflowTaskFailedEventAttributes) {
+    run.state.task = None;
+    if event.cause() == enums::WorkflowTaskFailedCause::ResetWorkflow {
+        child::keep_request_ids(run, &event.base_run_id);
+        external::keep_request_ids(run, &event.base_run_id);
+    }
 }

@@ -4,14 +4,14 @@ use steadfast_proto::history;
 
 use crate::{
     input::CancelRequest,
-    machine::{signal::check_parent, workflow_task},
+    machine::{parent, workflow_task},
     refused::Refused,
     tx::{Note, Tx},
 };
 
 /// Takes a cancel request. A second one changes nothing.
 pub(crate) fn request(tx: &mut Tx<'_>, request: CancelRequest) -> Result<(), Refused> {
-    check_parent(tx.run, request.child_of.as_ref())?;
+    parent::check(tx.run, request.child_of.as_ref())?;
     if tx.run.state.cancel_requested {
         return Ok(());
     }

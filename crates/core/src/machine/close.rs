@@ -184,16 +184,14 @@ pub fn closed_before_update() -> Outcome {
     Outcome { value: Some(Value::Failure(failure)) }
 }
 
-fn tell_parent(tx: &mut Tx<'_>) {
+/// Tells the parent how the run has closed, unless another one goes on.
+pub(crate) fn tell_parent(tx: &mut Tx<'_>) {
+    let Some(parent) = tx.run.parent().filter(|_| tx.run.follower().is_none()) else { return };
     let started = tx.run.started.clone();
-    let Some(parent) = started.parent_workflow_execution.as_ref() else { return };
-    if tx.out.successor.is_some() {
-        return;
-    }
     let target = Target {
         namespace_id: started.parent_workflow_namespace_id.clone(),
-        workflow_id: parent.workflow_id.clone(),
-        run_id: parent.run_id.clone(),
+        workflow_id: parent.workflow_id,
+        run_id: parent.run_id,
         first_run_id: String::new(),
     };
     send(tx, target, Notice::ChildClosed(started.parent_initiated_event_id));
@@ -208,13 +206,32 @@ fn tell_child(tx: &mut Tx<'_>, child: &Child) {
         enums::ParentClosePolicy::RequestCancel => Notice::Cancel(true),
         enums::ParentClosePolicy::Abandon => return,
     };
-    let target = Target {
+    send(tx, target_of(child), notice);
+}
+
+/// Tells a child that it is this run now that waits for it.
+pub(crate) fn adopt_child(tx: &mut Tx<'_>, initiated_event_id: i64, child: &Child) {
+    send(tx, target_of(child), Notice::Adopt(initiated_event_id));
+}
+
+/// The run that takes this one's place is the one to tell the children so.
+pub(crate) fn leave_children(tx: &mut Tx<'_>) {
+    let is_adopt = |message: &Message| matches!(message.notice, Some(Notice::Adopt(_)));
+    let adopts: Vec<u64> =
+        tx.run.messages.iter().filter(|(_, it)| is_adopt(it)).map(|(number, _)| *number).collect();
+    for number in adopts {
+        tx.run.messages.remove(&number);
+    }
+}
+
+/// The newest run of the child, however often it has gone on.
+fn target_of(child: &Child) -> Target {
+    Target {
         namespace_id: child.initiated.namespace_id.clone(),
         workflow_id: child.initiated.workflow_id.clone(),
         run_id: String::new(),
         first_run_id: child.row.run_id.clone(),
-    };
-    send(tx, target, notice);
+    }
 }
 
 fn send(tx: &mut Tx<'_>, target: Target, notice: Notice) {

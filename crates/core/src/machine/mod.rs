@@ -9,6 +9,7 @@ pub(crate) mod child;
 pub(crate) mod close;
 pub(crate) mod create;
 pub(crate) mod external;
+pub(crate) mod parent;
 pub(crate) mod properties;
 pub(crate) mod signal;
 pub(crate) mod successor;

@@ -3,16 +3,15 @@
 use steadfast_proto::history;
 
 use crate::{
-    input::{Parent, Signal},
-    machine::workflow_task,
+    input::Signal,
+    machine::{parent, workflow_task},
     refused::Refused,
-    run::Run,
     tx::{Note, Tx},
 };
 
 /// Takes a signal. A second one with the same request id changes nothing.
 pub(crate) fn receive(tx: &mut Tx<'_>, signal: Signal) -> Result<(), Refused> {
-    check_parent(tx.run, signal.child_of.as_ref())?;
+    parent::check(tx.run, signal.child_of.as_ref())?;
     if !signal.request_id.is_empty() && tx.run.requests.get(&signal.request_id).is_some() {
         return Ok(());
     }
@@ -44,14 +43,4 @@ pub(crate) fn write(tx: &mut Tx<'_>, signal: Signal) {
         ..history::WorkflowExecutionSignaledEventAttributes::default()
     };
     tx.happen_at(tx.now, event, Note::of_links(signal.links));
-}
-
-/// Whether the run is a child of whoever asks, where that is wanted.
-pub(crate) fn check_parent(run: &Run, wanted: Option<&Parent>) -> Result<(), Refused> {
-    let Some(wanted) = wanted else { return Ok(()) };
-    let parent = run.started.parent_workflow_execution.as_ref();
-    let same = parent.is_some_and(|parent| {
-        parent.workflow_id == wanted.workflow_id && parent.run_id == wanted.run_id
-    });
-    if same { Ok(()) } else { Err(Refused::WrongRun) }
 }

@@ -152,6 +152,7 @@ fn following(started: &Started, initiator: Initiator, backoff: Duration) -> Star
 fn begin(tx: &mut Tx<'_>, mut started: Started) -> String {
     let run_id = tx.entropy.run_id(tx.now);
     started.continued_execution_run_id.clone_from(&tx.run.identity.run_id);
+    started.parent_workflow_execution = tx.run.parent();
     started.original_execution_run_id.clone_from(&run_id);
     let start = Start {
         identity: Identity { run_id: run_id.clone(), ..tx.run.identity.clone() },

@@ -4,14 +4,14 @@ use steadfast_proto::history;
 
 use crate::{
     input::Terminate,
-    machine::{close, signal::check_parent, workflow_task},
+    machine::{close, parent, workflow_task},
     refused::Refused,
     tx::{Note, Tx},
 };
 
 /// Ends the run for whoever asked.
 pub(crate) fn request(tx: &mut Tx<'_>, input: Terminate) -> Result<(), Refused> {
-    check_parent(tx.run, input.child_of.as_ref())?;
+    parent::check(tx.run, input.child_of.as_ref())?;
     terminate(tx, input);
     Ok(())
 }
@@ -32,6 +32,9 @@ fn terminate(tx: &mut Tx<'_>, input: Terminate) {
     workflow_task::end_for_close(tx);
     tx.run.state.ended_by_reset = !input.reset_run_id.is_empty();
     tx.run.state.reset_run_id = input.reset_run_id;
+    if tx.run.state.ended_by_reset {
+        close::leave_children(tx);
+    }
     let event = history::WorkflowExecutionTerminatedEventAttributes {
         reason: input.reason,
         details: input.details,

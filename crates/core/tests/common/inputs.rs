@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use steadfast_core::{
-    ActivityToken, CancelActivity, CancelRequest, ChildClosed, ChildStartFailed, ChildStarted,
-    CompleteActivity, CompleteWorkflowTask, ExternalAnswered, ExternalRefused, FailActivity,
-    FailWorkflowTask, Heartbeat, Identity, Input, Parent, PauseActivity, ResetActivity, Run,
-    Selector, Signal, Start, StartActivity, StartWorkflowTask, Terminate, Timestamp,
-    UnpauseActivity, UpdateActivityOptions, WorkflowTaskToken, policy, span::instant_to_wire,
+    ActivityToken, Adopt, CancelActivity, CancelRequest, ChildClosed, ChildStartFailed,
+    ChildStarted, CompleteActivity, CompleteWorkflowTask, ExternalAnswered, ExternalRefused,
+    FailActivity, FailWorkflowTask, Heartbeat, Identity, Input, Parent, PauseActivity,
+    ResetActivity, Run, Selector, Signal, Start, StartActivity, StartWorkflowTask, Terminate,
+    Timestamp, UnpauseActivity, UpdateActivityOptions, WorkflowTaskToken, policy,
+    span::instant_to_wire,
 };
 use steadfast_proto::{
     activity, common, enums,
@@ -115,6 +116,13 @@ pub(crate) fn input(story: &Story, call: &Call) -> Input {
             cause: enums::StartChildWorkflowExecutionFailedCause::WorkflowAlreadyExists,
         }),
         "child-closed" => Input::ChildClosed(Box::new(child_closed(run, call))),
+        "adopt" => Input::Adopt(Adopt {
+            parent: Parent {
+                workflow_id: call.arg(0).to_owned(),
+                run_id: call.opt(1).unwrap_or("new-parent-run").to_owned(),
+            },
+            initiated_event_id: run.started().parent_initiated_event_id,
+        }),
         "answered" => Input::ExternalAnswered(ExternalAnswered {
             initiated_event_id: external(run, call.arg(0)),
             refused: refused(call),
@@ -169,8 +177,10 @@ fn cancel(call: &Call) -> CancelRequest {
 }
 
 fn child_of(call: &Call) -> Option<Parent> {
-    call.get("child-of")
-        .map(|id| Parent { workflow_id: id.to_owned(), run_id: "parent-run".to_owned() })
+    call.get("child-of").map(|id| Parent {
+        workflow_id: id.to_owned(),
+        run_id: call.get("run").unwrap_or("parent-run").to_owned(),
+    })
 }
 
 fn take_task(run: &Run, call: &Call) -> StartWorkflowTask {

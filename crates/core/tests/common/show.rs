@@ -29,9 +29,11 @@ pub(crate) fn show(world: &World, call: &Call) -> String {
                     Some(Notice::ChildClosed(id)) => format!("child-closed #{id}"),
                     Some(Notice::Terminate(_)) => "terminate".to_owned(),
                     Some(Notice::Cancel(_)) => "cancel".to_owned(),
+                    Some(Notice::Adopt(id)) => format!("adopt #{id}"),
                     None => "nothing".to_owned(),
                 };
-                format!("{number}: {notice} to {} {}", target.workflow_id, target.first_run_id)
+                let run = format!("{}{}", target.run_id, target.first_run_id);
+                format!("{number}: {notice} to {} {run}", target.workflow_id)
             })),
             "transient" => {
                 let events = run.transient_events(&world.limits);

@@ -151,6 +151,7 @@ impl Engine {
             reason: request.reason,
             operator: request.identity,
             finish_event_id: request.workflow_task_finish_event_id,
+            parent_run_id: String::new(),
             exclude: excluded(&request.reset_reapply_exclude_types, request.reset_reapply_type),
         };
         let address = Address::of(&namespace.id, &seen.identity.workflow_id, "");
@@ -164,11 +165,18 @@ impl Engine {
 struct Seen {
     number: RunNumber,
     identity: Identity,
+    /// The first run of its chain.
+    chain: String,
     last_event_id: i64,
 }
 
 fn seen(number: RunNumber, run: &Run) -> Seen {
-    Seen { number, identity: run.identity().clone(), last_event_id: run.last_event_id() }
+    Seen {
+        number,
+        identity: run.identity().clone(),
+        chain: run.first_run_id().to_owned(),
+        last_event_id: run.last_event_id(),
+    }
 }
 
 struct ResetJob {
@@ -208,6 +216,10 @@ impl ResetJob {
             self.seen.number == current && entry.run.last_event_id() != self.seen.last_event_id;
         if grown {
             return Err(Error::busy("the workflow has moved on; reset it again"));
+        }
+        if entry.run.first_run_id() == self.seen.chain {
+            let parent = entry.run.parent().unwrap_or_default();
+            self.reset.parent_run_id = parent.run_id;
         }
         let limits = entry.limits.clone();
         let is_open = entry.run.is_open();

@@ -13,7 +13,7 @@ use steadfast_proto::workflowservice::PollActivityTaskQueueResponse;
 use steadfast_store::{RunNumber, RunWrite};
 use tokio::sync::oneshot;
 
-use super::{Entry, Shard, Shared, outbox};
+use super::{Entry, Shard, Shared, notices, outbox};
 use crate::{
     committer::Release,
     error::Error,
@@ -252,7 +252,7 @@ impl<'a> Desk<'a> {
                 outbox::send_external(self, number, initiated_event_id);
             }
             Effect::SendMessage { number: message } => {
-                outbox::send_message(self, number, message);
+                notices::send(self, number, message);
             }
             Effect::UpdateChanged { update_id, progress } => {
                 self.tell_update(number, &update_id, &progress);

@@ -70,6 +70,15 @@ impl Address {
         }
     }
 
+    /// The namespace's id and the workflow id, where it is by those.
+    pub(crate) fn workflow(&self) -> Option<(&str, &str)> {
+        match self {
+            Self::Current { namespace_id, workflow_id }
+            | Self::Run { namespace_id, workflow_id, .. } => Some((namespace_id, workflow_id)),
+            Self::Number(_) => None,
+        }
+    }
+
     pub(crate) fn key(&self) -> PendingKey {
         match self {
             Self::Current { namespace_id, workflow_id }

@@ -22,6 +22,7 @@ mod entry;
 mod job;
 mod load;
 mod mail;
+mod notices;
 mod outbox;
 mod shared;
 mod tasks;

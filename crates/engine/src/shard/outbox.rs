@@ -7,18 +7,17 @@
 //! ```
 //!
 //! A letter leaves when what it is about is durable; a run that is read again sends its open
-//! letters again. Whoever gets one twice knows it by its request id, so each counts once.
+//! letters again. Whoever gets one twice knows it by its request id, so each counts once. What
+//! parents and children tell each other of their ends is in [`notices`].
 
 use std::sync::Arc;
 
 use steadfast_core::{
-    CancelRequest, ChildClosed, ChildStartFailed, ChildStarted, ExternalAnswered,
-    ExternalInitiated, ExternalRefused, Identity, Input, Notice, Parent, Refused, Run, Signal,
-    Start, Terminate,
+    Adopt, CancelRequest, ChildStartFailed, ChildStarted, ExternalAnswered, ExternalInitiated,
+    ExternalRefused, Identity, Input, Parent, Refused, Run, Signal, Start,
 };
 use steadfast_proto::{
-    common, enums,
-    history::{HistoryEvent, StartChildWorkflowExecutionInitiatedEventAttributes as Initiated},
+    common, enums, history::StartChildWorkflowExecutionInitiatedEventAttributes as Initiated,
 };
 use steadfast_store::RunNumber;
 
@@ -26,14 +25,14 @@ use super::{
     Mail, Shared,
     desk::{Desk, Wishes},
     job::{Address, Job},
+    notices,
 };
 use crate::{
     error::{Code, Error},
-    history,
     start::{self, Plan, StartPolicy},
 };
 
-const ENGINE: &str = "history-service";
+pub(super) const ENGINE: &str = "history-service";
 
 /// Time passed for a run.
 pub(super) struct TickJob(Address);
@@ -149,7 +148,7 @@ impl Desk<'_> {
             send_external(self, number, id);
         }
         for id in messages {
-            send_message(self, number, id);
+            notices::send(self, number, id);
         }
     }
 }
@@ -207,49 +206,27 @@ pub(super) fn send_external(desk: &mut Desk<'_>, from: RunNumber, initiated_even
     post(desk, ExternalJob { address, sender, initiated_event_id, input });
 }
 
-/// Sends what a closed run has to say.
-pub(super) fn send_message(desk: &mut Desk<'_>, from: RunNumber, message: u64) {
-    let shared = Arc::clone(desk.shared());
-    let Some(entry) = desk.entry(from) else { return };
-    let run = &entry.run;
-    let Some(letter) = run.messages().get(&message) else { return };
-    let (Some(target), Some(notice)) = (letter.target.clone(), letter.notice.clone()) else {
-        return;
-    };
-    let sender = Sender::of(&shared, from, run);
-    let address = Address::of(&target.namespace_id, &target.workflow_id, &target.run_id);
-    let chain = run.first_run_id().to_owned();
-    let close = entry.close_event.clone();
-    let last_event_id = run.last_event_id();
-    let job = NoticeJob { address, sender, message, notice, chain, close };
-    if matches!(job.notice, Notice::ChildClosed(_)) && job.close.is_none() {
-        read_close_and_post(desk, job, last_event_id);
-    } else {
-        post(desk, job);
-    }
-}
-
 /// Who sent a letter, and where its answer goes.
 #[derive(Clone, Debug)]
-struct Sender {
+pub(super) struct Sender {
     shared: Arc<Shared>,
-    number: RunNumber,
+    pub(super) number: RunNumber,
     identity: Identity,
 }
 
 impl Sender {
-    fn of(shared: &Arc<Shared>, number: RunNumber, run: &Run) -> Self {
+    pub(super) fn of(shared: &Arc<Shared>, number: RunNumber, run: &Run) -> Self {
         Self { shared: Arc::clone(shared), number, identity: run.identity().clone() }
     }
 
-    fn execution(&self) -> common::WorkflowExecution {
+    pub(super) fn execution(&self) -> common::WorkflowExecution {
         common::WorkflowExecution {
             workflow_id: self.identity.workflow_id.clone(),
             run_id: self.identity.run_id.clone(),
         }
     }
 
-    fn parent(&self) -> Parent {
+    pub(super) fn parent(&self) -> Parent {
         Parent {
             workflow_id: self.identity.workflow_id.clone(),
             run_id: self.identity.run_id.clone(),
@@ -257,12 +234,12 @@ impl Sender {
     }
 
     /// Sends an answer once what was done here is durable.
-    fn answer(self, desk: &mut Desk<'_>, input: Input) {
+    pub(super) fn answer(self, desk: &mut Desk<'_>, input: Input) {
         desk.release(move || self.answer_now(input));
     }
 
     /// Sends an answer when nothing was done.
-    fn answer_now(&self, input: Input) {
+    pub(super) fn answer_now(&self, input: Input) {
         let identity = &self.identity;
         let mailbox = self.shared.mailbox_of(&identity.namespace_id, &identity.workflow_id);
         if let Some(mailbox) = mailbox {
@@ -321,7 +298,10 @@ impl StartChildJob {
         let policy = StartPolicy::of_child(self.asked.workflow_id_reuse_policy());
         let current = found.and_then(|number| desk.run(number));
         match start::plan(current, policy, &self.request_id) {
-            Plan::Existing { run_id, .. } => return Some(run_id),
+            Plan::Existing { run_id, .. } => {
+                self.adopt(desk, found);
+                return Some(run_id);
+            }
             Plan::Refuse(_) => return None,
             Plan::Replace => {
                 let input = start::termination("");
@@ -353,6 +333,18 @@ impl StartChildJob {
         };
         desk.create(&namespace, start, &mut Wishes::default());
         Some(run_id)
+    }
+}
+
+impl StartChildJob {
+    /// It may have been started for a run in whose place the sender has come since.
+    fn adopt(&self, desk: &mut Desk<'_>, found: Option<RunNumber>) {
+        if let Some(number) = found {
+            let initiated_event_id = self.initiated_event_id;
+            let adopt = Adopt { parent: self.sender.parent(), initiated_event_id };
+            // One that has gone on already is told where it is, by a letter of its own.
+            let _ = desk.apply(number, Input::Adopt(adopt));
+        }
     }
 }
 
@@ -400,123 +392,16 @@ impl Job for ExternalJob {
     }
 }
 
-struct NoticeJob {
-    address: Address,
-    sender: Sender,
-    message: u64,
-    notice: Notice,
-    /// The first run of the sender's chain.
-    chain: String,
-    close: Option<Arc<HistoryEvent>>,
-}
-
-impl Job for NoticeJob {
-    fn address(&self) -> &Address {
-        &self.address
-    }
-
-    fn must_be_done(&self) -> bool {
-        true
-    }
-
-    fn run(mut self: Box<Self>, desk: &mut Desk<'_>, found: Option<RunNumber>) {
-        if let Some(successor) = self.successor_by_reset(desk, found) {
-            self.address = successor;
-            post(desk, *self);
-            return;
-        }
-        if let (Some(number), Some(input)) = (found, self.input()) {
-            // A run that is gone or closed has no more use for it.
-            let _ = desk.apply(number, input);
-        }
-        let delivered = Input::MessageDelivered(self.message);
-        self.sender.answer(desk, delivered);
-    }
-
-    fn fail(self: Box<Self>, error: Error) {
-        tracing::error!(%error, address = ?self.address, "a message to another run was lost");
-    }
-}
-
-impl NoticeJob {
-    /// A parent that was reset lives on as another run, and so do its children.
-    fn successor_by_reset(&self, desk: &Desk<'_>, found: Option<RunNumber>) -> Option<Address> {
-        let run = desk.run(found?)?;
-        let reset_run_id = &run.state().reset_run_id;
-        let is_for_parent = matches!(self.notice, Notice::ChildClosed(_));
-        let identity = run.identity();
-        (is_for_parent && !reset_run_id.is_empty())
-            .then(|| Address::of(&identity.namespace_id, &identity.workflow_id, reset_run_id))
-    }
-
-    fn input(&self) -> Option<Input> {
-        Some(match &self.notice {
-            Notice::ChildClosed(initiated_event_id) => {
-                let close = self.close.as_ref()?.attributes.clone()?;
-                Input::ChildClosed(Box::new(ChildClosed {
-                    initiated_event_id: *initiated_event_id,
-                    first_run_id: self.chain.clone(),
-                    execution: self.sender.execution(),
-                    close,
-                }))
-            }
-            Notice::Terminate(_) => Input::Terminate(Terminate {
-                reason: "by parent close policy".to_owned(),
-                identity: ENGINE.to_owned(),
-                child_of: Some(self.sender.parent()),
-                ..Terminate::default()
-            }),
-            Notice::Cancel(_) => Input::RequestCancel(CancelRequest {
-                reason: "by parent close policy".to_owned(),
-                identity: ENGINE.to_owned(),
-                child_of: Some(self.sender.parent()),
-                ..CancelRequest::default()
-            }),
-        })
-    }
-}
-
 /// Sends a letter once what it is about is durable.
-fn post(desk: &mut Desk<'_>, job: impl Job + 'static) {
+pub(super) fn post(desk: &mut Desk<'_>, job: impl Job + 'static) {
     let shared = Arc::clone(desk.shared());
     desk.release(move || deliver(&shared, Box::new(job)));
 }
 
-fn deliver(shared: &Shared, job: Box<dyn Job>) {
-    let mailbox = match job.address() {
-        Address::Current { namespace_id, workflow_id }
-        | Address::Run { namespace_id, workflow_id, .. } => {
-            shared.mailbox_of(namespace_id, workflow_id)
-        }
-        Address::Number(_) => None,
-    };
-    match mailbox {
+pub(super) fn deliver(shared: &Shared, job: Box<dyn Job>) {
+    let workflow = job.address().workflow();
+    match workflow.and_then(|(namespace_id, id)| shared.mailbox_of(namespace_id, id)) {
         Some(mailbox) => mailbox.send(Mail::Job(job)),
         None => job.fail(Error::unavailable("the engine is stopping")),
-    }
-}
-
-/// How a run closed is read from its history first, if it was not in memory any more.
-fn read_close_and_post(desk: &mut Desk<'_>, mut job: NoticeJob, last_event_id: i64) {
-    let shared = Arc::clone(desk.shared());
-    let number = job.sender.number;
-    desk.release(move || {
-        tokio::spawn(async move {
-            job.close = read_one(&shared, number, last_event_id).await.map(Arc::new);
-            deliver(&shared, Box::new(job));
-        });
-    });
-}
-
-/// One event, tried until the store answers.
-async fn read_one(shared: &Shared, run: RunNumber, id: i64) -> Option<HistoryEvent> {
-    loop {
-        match history::page(&*shared.store, run, id, id, 1).await {
-            Ok(events) => return events.into_iter().next(),
-            Err(error) if error.code == Code::Unavailable => {
-                shared.clock.sleep(shared.limits.commit_retry.1).await;
-            }
-            Err(_) => return None,
-        }
     }
 }

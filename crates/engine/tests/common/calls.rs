@@ -265,13 +265,22 @@ impl Rig {
     }
 
     pub(crate) async fn reset(&self, workflow_id: &str, to: i64) -> Result<String, Error> {
+        self.reset_as("reset-1", workflow_id, to).await
+    }
+
+    pub(crate) async fn reset_as(
+        &self,
+        request_id: &str,
+        workflow_id: &str,
+        to: i64,
+    ) -> Result<String, Error> {
         self.point().await;
         let request = ws::ResetWorkflowExecutionRequest {
             namespace: NAMESPACE.to_owned(),
             workflow_execution: Some(execution(workflow_id, "")),
             reason: "once more".to_owned(),
             workflow_task_finish_event_id: to,
-            request_id: "reset-1".to_owned(),
+            request_id: request_id.to_owned(),
             ..ws::ResetWorkflowExecutionRequest::default()
         };
         Ok(self.engine().reset_workflow_execution(request).await?.run_id)

@@ -72,16 +72,9 @@ impl Operator {
         self.tell("reset sticky", workflow_id, &answer);
     }
 
-    /// Starts a run over from one of its workflow tasks. Runs with children are left alone: a child
-    /// that ended after its parent had closed is not heard of by the run that starts over.
+    /// Starts a run over from one of its workflow tasks.
     async fn reset(&mut self, workflow_id: &str) {
         let Some(events) = oracle::history(&self.world, workflow_id, "").await else { return };
-        let is_child = |attributes: &Attributes| {
-            matches!(attributes, Attributes::StartChildWorkflowExecutionInitiatedEventAttributes(_))
-        };
-        if events.iter().any(|event| event.attributes.as_ref().is_some_and(is_child)) {
-            return;
-        }
         let is_task = |attributes: &Attributes| {
             matches!(attributes, Attributes::WorkflowTaskCompletedEventAttributes(_))
         };
