@@ -118,6 +118,12 @@ impl State {
         Some(Timestamp(task.scheduled_at.saturating_add(sticky.timeout)))
     }
 
+    /// When no run that failed is retried any more.
+    pub(crate) fn retries_end(&self) -> Option<Timestamp> {
+        let terms = self.cadence.and_then(|terms| kept(terms.expires_at));
+        earlier(kept(self.chain_expires_at), terms)
+    }
+
     /// The deadlines that are not about a pending thing.
     pub(crate) fn deadlines(&self) -> [(Deadline, Option<Timestamp>); 5] {
         let open = |nanos| kept(nanos).filter(|_| self.is_open());

@@ -14,6 +14,7 @@ use crate::span::checked;
 
 /// Who failed, when it was none of the workers.
 const SOURCE: &str = "Server";
+const FAILURE_TYPE: &str = "temporal.api.failure.v1.Failure";
 
 /// A failure that the engine reports about itself.
 pub fn of_server(message: &str, non_retryable: bool) -> Failure {
@@ -50,6 +51,18 @@ pub(crate) fn of_reset(message: &str, last_heartbeat_details: Option<common::Pay
 pub(crate) fn caused_by(mut failure: Failure, cause: Option<Failure>) -> Failure {
     failure.cause = cause.map(Box::new);
     failure
+}
+
+/// A whole failure, as the details of an event that has no place for one.
+pub(crate) fn details_of(failure: &Failure) -> common::Payloads {
+    let metadata = [("encoding", "binary/protobuf"), ("messageType", FAILURE_TYPE)];
+    let metadata = metadata.map(|(name, value)| (name.to_owned(), value.as_bytes().to_vec()));
+    let payload = common::Payload {
+        metadata: metadata.into_iter().collect(),
+        data: failure.encode_to_vec(),
+        ..common::Payload::default()
+    };
+    common::Payloads { payloads: vec![payload] }
 }
 
 /// `failure` if it has at most `bytes_max` bytes, else a short one in its place.

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use crate::{run::Identity, state::Started};
+use crate::{
+    run::Identity,
+    state::{CadenceTerms, Started},
+};
 use steadfast_proto::{
     activity, command, common, deployment, enums, failure, history, protocol, sdk, taskqueue,
     update,
@@ -414,4 +417,6 @@ pub struct Start {
     pub request_id: String,
     /// A signal that comes with it.
     pub signal: Option<Signal>,
+    /// Set if it is started in Cadence's terms.
+    pub cadence: Option<CadenceTerms>,
 }

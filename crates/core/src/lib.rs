@@ -58,9 +58,9 @@ pub use reset::Reset;
 pub use rows::{Key, Kind, MissingEvent, Sink, Stored};
 pub use run::{Identity, Run};
 pub use state::{
-    Activity, ActivityRow, Child, ChildRow, External, ExternalInitiated, ExternalRow, Message,
-    Notice, Pause, Request, Started, State, Sticky, Target, Timeouts, Timer, Update, UpdateRow,
-    WorkflowTask,
+    Activity, ActivityRow, CadenceTerms, Child, ChildRow, External, ExternalInitiated, ExternalRow,
+    Message, Notice, Pause, Request, Started, State, Sticky, Target, Timeouts, Timer, Update,
+    UpdateRow, WorkflowTask,
 };
 pub use steadfast_retry::Timestamp;
 pub use table::{Row, Table};

@@ -3,12 +3,18 @@
 use std::time::Duration;
 
 use steadfast_proto::common;
-use steadfast_retry::preset::{
-    cadence,
-    temporal::{self, Invalid, RetryPolicy},
+use steadfast_retry::{
+    TimeoutKind,
+    preset::{
+        cadence,
+        temporal::{self, Invalid, RetryPolicy},
+    },
 };
 
-use crate::{span::to_wire, state::Timeouts};
+use crate::{
+    span::to_wire,
+    state::{CadenceTerms, Timeouts},
+};
 
 /// A policy from the wire, checked and with its gaps filled: what the history and descriptions
 /// show.
@@ -36,6 +42,35 @@ pub fn cadence_timeouts(
         Ok(0) | Err(_) => workflow,
     };
     Timeouts { schedule_to_start: lasts, schedule_to_close: lasts, ..given }
+}
+
+/// A workflow's policy that is declared in Cadence's terms: what the wire can say of it, and what it
+/// cannot.
+pub fn of_cadence_workflow(
+    policy: &cadence::RetryPolicy,
+) -> Result<(common::RetryPolicy, CadenceTerms), cadence::Invalid> {
+    policy.validate()?;
+    let span = |seconds: i32| Duration::from_secs(u64::try_from(seconds).unwrap_or_default());
+    let coefficient = policy.backoff_coefficient;
+    let on_wire = RetryPolicy {
+        initial_interval: span(policy.initial_interval),
+        backoff_coefficient: if coefficient == 0.0 { 2.0 } else { coefficient },
+        maximum_interval: span(policy.maximum_interval),
+        maximum_attempts: policy.maximum_attempts,
+        non_retryable_error_types: policy
+            .non_retriable_error_reasons
+            .iter()
+            .map(error_type)
+            .collect(),
+    };
+    let expiration = i64::from(policy.expiration_interval).saturating_mul(1_000_000_000);
+    Ok((write(on_wire.normalised()), CadenceTerms { expiration, expires_at: 0 }))
+}
+
+/// The public name of what Cadence knows by a reason.
+fn error_type(reason: &String) -> String {
+    let kind = TimeoutKind::ALL.into_iter().find(|kind| cadence::timeout_reason(*kind) == reason);
+    kind.map_or_else(|| reason.clone(), temporal::timeout_type)
 }
 
 /// A policy that was checked when it came in.

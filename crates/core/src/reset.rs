@@ -22,7 +22,7 @@ use crate::{
     refused::Refused,
     run::{Identity, Run},
     span::from_wire,
-    state::Child,
+    state::{CadenceTerms, Child},
     transition::{Effect, Transition},
     tx::{Context, Tx},
 };
@@ -44,6 +44,8 @@ pub struct Reset {
     pub finish_event_id: i64,
     /// The parent's run that has taken the base run on, where its first event names another one.
     pub parent_run_id: String,
+    /// Set if the base run was started in Cadence's terms.
+    pub cadence: Option<CadenceTerms>,
     /// What is not taken over from after the cut.
     pub exclude: BTreeSet<i32>,
 }
@@ -76,6 +78,7 @@ impl Run {
         }
         run.state.create_request_id.clone_from(&reset.request_id);
         run.state.parent_run_id.clone_from(&reset.parent_run_id);
+        run.state.cadence = reset.cadence;
         let mut tx = Tx::begin(&mut run, context);
         renew_limits(&mut tx);
         fail_task(&mut tx, &reset);
@@ -104,6 +107,11 @@ fn renew_limits(tx: &mut Tx<'_>) {
     let run = until(tx.run.started.workflow_run_timeout.as_ref());
     tx.run.state.chain_expires_at = chain;
     tx.run.state.run_expires_at = if chain == 0 { run } else { run.min(chain) };
+    if let Some(terms) = &mut tx.run.state.cadence
+        && terms.expiration > 0
+    {
+        terms.expires_at = tx.now.0.saturating_add(terms.expiration);
+    }
 }
 
 fn fail_task(tx: &mut Tx<'_>, reset: &Reset) {

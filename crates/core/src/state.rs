@@ -110,6 +110,22 @@ pub struct State {
     /// The run that goes on where this one closed: by continue-as-new, retry or cron.
     #[prost(string, tag = "30")]
     pub next_run_id: String,
+    /// Set for a run that was started in Cadence's terms.
+    #[prost(message, optional, tag = "31")]
+    pub cadence: Option<CadenceTerms>,
+}
+
+/// What Cadence's policy says of a workflow and the public one cannot. In these terms a workflow that
+/// fails after its cancellation was asked for has been cancelled.
+#[derive(Clone, Copy, PartialEq, prost::Message)]
+pub struct CadenceTerms {
+    /// How long one chain of retries may take, in nanoseconds; 0 for as long as its attempts last.
+    /// The next cron run has all of it again.
+    #[prost(int64, tag = "1")]
+    pub expiration: i64,
+    /// When this chain of retries is over.
+    #[prost(int64, tag = "2")]
+    pub expires_at: i64,
 }
 
 /// A workflow task: scheduled, then started.

@@ -392,6 +392,59 @@ fn c_111_retries_come_first_and_then_the_next_cron_run() {
 }
 
 #[test]
+fn c_111_in_cadences_terms_each_cron_run_has_the_whole_expiration_for_its_retries() {
+    let world = World::default().play(
+        r#"
+        0 start Order cron="*/5 * * * *" attempts=9 run=1h cadence=90s delay=300s
+        300 tick
+        300 take-task
+        350 complete fail(one)
+        351 tick
+        352 take-task
+        389 complete fail(two)
+        600 tick
+        600 take-task
+        650 complete fail(three)
+    "#,
+    );
+    let seen = |at: usize| {
+        let run = &world.stories[at].run;
+        let retries_end = run.state().cadence.expect("Cadence's terms").expires_at;
+        let ends = [retries_end, run.state().run_expires_at].map(|at| seconds(Timestamp(at)));
+        (run.started().initiator(), run.started().attempt, ends)
+    };
+    let (cron, retry) = (ContinueAsNewInitiator::CronSchedule, ContinueAsNewInitiator::Retry);
+    assert_eq!(seen(0), (ContinueAsNewInitiator::Unspecified, 1, [390, 3_900]));
+    assert_eq!(seen(1), (retry, 2, [390, 390]), "cut to what is left");
+    assert_eq!(
+        seen(2),
+        (cron, 1, [690, 4_200]),
+        "no third attempt fits in, and the next has it all"
+    );
+    assert_eq!(seen(3), (retry, 2, [690, 690]));
+}
+
+#[test]
+fn in_cadences_terms_a_run_that_is_cut_off_by_the_expiration_is_not_retried() {
+    insta::assert_snapshot!(check("
+        0 run Order fail(boom) attempts=9 cadence=10s
+        1 tick
+        1 take-task
+        10 show due
+        10 tick
+    "), @r#"
+       5     0.000  WorkflowExecutionContinuedAsNew initiator=Retry "boom"
+    run 2:
+       1     0.000  WorkflowExecutionStarted Order attempt=2 backoff=1s initiator=Retry
+       2     1.000  WorkflowTaskScheduled
+       3     1.000  WorkflowTaskStarted
+       4    10.000  WorkflowTaskFailed ForceCloseCommand
+       5    10.000  WorkflowExecutionTimedOut Timeout
+    due at 10: 10
+    "#);
+}
+
+#[test]
 fn a_cron_run_that_times_out_is_followed_by_the_next_one() {
     insta::assert_snapshot!(check(r#"
         0 start Order cron="*/5 * * * *" run=10s delay=300s
@@ -433,6 +486,25 @@ fn c_112_a_cancelled_workflow_starts_no_new_run() {
        6     1.000  WorkflowExecutionCompleted ok
     status at 1: Completed
     "#);
+}
+
+#[test]
+fn c_112_in_cadences_terms_a_failure_after_a_cancel_request_is_a_cancellation() {
+    insta::assert_snapshot!(check(r#"
+        0 start Order cron="*/5 * * * *" attempts=9 cadence=60s
+        1 cancel
+        1 take-task
+        1 complete fail(boom)
+        1 show status
+    "#), @r"
+       1     0.000  WorkflowExecutionStarted Order
+       2     0.000  WorkflowTaskScheduled
+       3     1.000  WorkflowExecutionCancelRequested
+       4     1.000  WorkflowTaskStarted
+       5     1.000  WorkflowTaskCompleted
+       6     1.000  WorkflowExecutionCanceled
+    status at 1: Canceled
+    ");
 }
 
 #[test]

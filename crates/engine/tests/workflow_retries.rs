@@ -1,17 +1,20 @@
 //! Workflows that fail and are tried again, run after run, and those on a schedule.
 
 use steadfast_core::text;
-use steadfast_engine::Code;
+use steadfast_engine::{Code, Error};
 use steadfast_proto::{
     enums::WorkflowExecutionStatus as Status,
     history::{
         HistoryEvent, WorkflowExecutionStartedEventAttributes as Started, history_event::Attributes,
     },
+    workflowservice as ws,
 };
+use steadfast_retry::preset::cadence;
 
 use crate::common::{
-    QUEUE, Rig, calls::Task, cancelled, child_with, complete, continue_as_new, fail, retries,
-    seconds, survives,
+    QUEUE, Rig,
+    calls::{Task, start_request},
+    cancelled, child_with, complete, continue_as_new, fail, retries, seconds, survives,
 };
 
 fn started(events: &[HistoryEvent]) -> Started {
@@ -210,6 +213,61 @@ async fn c_111_retries_come_first_and_the_schedule_when_they_are_used_up() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn c_111_in_cadences_terms_a_cron_run_has_the_expiration_anew() {
+    let told = survives(async |rig: &Rig| {
+        start_in_cadence_terms(rig, "@every 60s", 20).await.expect("a start");
+        let mut taken = Vec::new();
+        for _ in 0..8 {
+            rig.step(vec![fail("no luck")]).await;
+            taken.push(rig.elapsed());
+        }
+        format!("{taken:?}")
+    });
+    // The next wait would be 16 s and end after 80, so the schedule goes on, 60 s after 75; from
+    // there the 20 s are counted anew.
+    assert_eq!(told.await, "[60, 61, 63, 67, 75, 135, 136, 138]");
+}
+
+#[tokio::test(start_paused = true)]
+async fn c_112_in_cadences_terms_a_workflow_that_fails_after_a_cancel_request_is_cancelled() {
+    let told = survives(async |rig: &Rig| {
+        start_in_cadence_terms(rig, "@every 60s", 20).await.expect("a start");
+        rig.cancel("order-1").await.expect("asked");
+        rig.step(vec![fail("no luck")]).await;
+        assert_eq!(rig.count("").await, Ok(1));
+        assert_eq!(rig.poll_task(QUEUE).await, Task::default());
+        format!("{:?}", status(rig, "").await)
+    });
+    assert_eq!(told.await, "Canceled");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_policy_in_cadences_terms_is_checked_at_the_door() {
+    let rig = Rig::new().await;
+    let refused = start_in_cadence_terms(&rig, "@every 60s", -1).await.expect_err("negative");
+    assert_eq!(refused.code, Code::InvalidArgument);
+    assert_eq!(refused.message, "retry policy: ExpirationInterval cannot be negative, not -1");
+    assert_eq!(rig.count("").await, Ok(0));
+}
+
+/// One second, doubling, as often as fits into the expiration.
+async fn start_in_cadence_terms(rig: &Rig, cron: &str, expiration: i32) -> Result<(), Error> {
+    rig.point().await;
+    let policy = cadence::RetryPolicy {
+        initial_interval: 1,
+        maximum_attempts: 9,
+        expiration_interval: expiration,
+        ..cadence::RetryPolicy::default()
+    };
+    let request = ws::StartWorkflowExecutionRequest {
+        request_id: "start-order-1".to_owned(),
+        cron_schedule: cron.to_owned(),
+        ..start_request("order-1")
+    };
+    rig.engine().start_workflow_in_cadence_terms(request, &policy).await.map(drop)
+}
+
+#[tokio::test(start_paused = true)]
 async fn c_112_a_cancelled_workflow_never_starts_another_run() {
     let rig = Rig::new().await;
     let start = rig.start_with("order-1", |it| {
@@ -220,6 +278,22 @@ async fn c_112_a_cancelled_workflow_never_starts_another_run() {
     rig.cancel("order-1").await.expect("asked");
     rig.step(vec![cancelled()]).await;
     assert_eq!(status(&rig, "").await, Status::Canceled);
+    assert_eq!(rig.count("").await, Ok(1));
+    assert_eq!(rig.poll_task(QUEUE).await, Task::default());
+}
+
+#[tokio::test(start_paused = true)]
+async fn c_112_a_workflow_that_fails_after_a_cancel_request_starts_no_other_run() {
+    let rig = Rig::new().await;
+    let start = rig.start_with("order-1", |it| {
+        it.retry_policy = Some(retries(1, 1.0, 5));
+        it.cron_schedule = "@every 60s".to_owned();
+    });
+    start.await.expect("a start");
+    rig.cancel("order-1").await.expect("asked");
+    rig.step(vec![fail("no luck")]).await;
+    // What the workflow said stands, as the public API has it: decision 7.
+    assert_eq!(status(&rig, "").await, Status::Failed);
     assert_eq!(rig.count("").await, Ok(1));
     assert_eq!(rig.poll_task(QUEUE).await, Task::default());
 }

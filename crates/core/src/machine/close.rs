@@ -20,7 +20,7 @@ use steadfast_proto::{
 };
 
 use crate::{
-    failure::{of_application, of_timeout, retry_state},
+    failure::{details_of, of_application, of_timeout, retry_state},
     machine::{
         successor::{self, Verdict},
         update, workflow_task,
@@ -48,6 +48,9 @@ pub(crate) fn complete(
 
 /// The workflow has failed.
 pub(crate) fn fail(tx: &mut Tx<'_>, failure: Failure, completed: i64, note: Note) {
+    if tx.run.state.cancel_requested && tx.run.state.cadence.is_some() {
+        return cancel(tx, Some(details_of(&failure)), completed, note);
+    }
     let verdict = match successor::by_retry(tx, &failure, None) {
         Verdict::Again { run_id, delay } => {
             close_noted(tx, retried(tx, run_id, delay, failure, completed), note);

@@ -20,7 +20,7 @@ use crate::{
     run::Identity,
     size,
     span::{from_wire, kept, to_wire},
-    state::Started,
+    state::{CadenceTerms, Started},
     tx::{Context, Note, Tx},
 };
 
@@ -50,7 +50,7 @@ pub(crate) fn by_retry(
     let policy = started.retry_policy.as_ref().map(|wire| policy::known(wire).for_workflow());
     let attempt = u32::try_from(started.attempt).unwrap_or(1);
     let counters = Counters::at_attempt(attempt, tx.run.started_at());
-    let signals = Signals { deadline: kept(tx.run.state.chain_expires_at), ..Signals::default() };
+    let signals = Signals { deadline: tx.run.state.retries_end(), ..Signals::default() };
     let identity = &tx.run.identity;
     let parts = [identity.namespace_id.as_str(), &identity.workflow_id, &identity.run_id];
     let view = for_decision(failure);
@@ -150,6 +150,7 @@ fn following(started: &Started, initiator: Initiator, backoff: Duration) -> Star
 
 /// Creates the run as part of this transition.
 fn begin(tx: &mut Tx<'_>, mut started: Started) -> String {
+    let initiator = started.initiator();
     let run_id = tx.entropy.run_id(tx.now);
     started.continued_execution_run_id.clone_from(&tx.run.identity.run_id);
     started.parent_workflow_execution = tx.run.parent();
@@ -162,10 +163,18 @@ fn begin(tx: &mut Tx<'_>, mut started: Started) -> String {
         // Whoever asks again for what began the chain must find it, however far it has gone on.
         request_id: tx.run.state.create_request_id.clone(),
         signal: None,
+        cadence: following_terms(tx, initiator),
     };
     let context = Context { now: tx.now, entropy: tx.entropy.split(), limits: tx.limits };
     tx.out.successor = Some(Box::new(create::create(start, context)));
     run_id
+}
+
+/// A retry goes on with what is left of the expiration, any other run has all of it.
+fn following_terms(tx: &Tx<'_>, initiator: Initiator) -> Option<CadenceTerms> {
+    let terms = tx.run.state.cadence?;
+    let is_retry = initiator == Initiator::Retry;
+    Some(if is_retry { terms } else { CadenceTerms { expires_at: 0, ..terms } })
 }
 
 fn check(

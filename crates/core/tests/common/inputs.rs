@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use steadfast_core::{
-    ActivityToken, Adopt, CancelActivity, CancelRequest, ChildClosed, ChildStartFailed,
-    ChildStarted, CompleteActivity, CompleteWorkflowTask, ExternalAnswered, ExternalRefused,
-    FailActivity, FailWorkflowTask, Heartbeat, Identity, Input, Parent, PauseActivity,
-    ResetActivity, Run, Selector, Signal, Start, StartActivity, StartWorkflowTask, Terminate,
-    Timestamp, UnpauseActivity, UpdateActivityOptions, WorkflowTaskToken, policy,
+    ActivityToken, Adopt, CadenceTerms, CancelActivity, CancelRequest, ChildClosed,
+    ChildStartFailed, ChildStarted, CompleteActivity, CompleteWorkflowTask, ExternalAnswered,
+    ExternalRefused, FailActivity, FailWorkflowTask, Heartbeat, Identity, Input, Parent,
+    PauseActivity, ResetActivity, Run, Selector, Signal, Start, StartActivity, StartWorkflowTask,
+    Terminate, Timestamp, UnpauseActivity, UpdateActivityOptions, WorkflowTaskToken, policy,
     span::instant_to_wire,
 };
 use steadfast_proto::{
@@ -68,6 +68,9 @@ pub(crate) fn start(call: &Call, now: Timestamp) -> Start {
         links: Vec::new(),
         request_id: "start".to_owned(),
         signal,
+        cadence: call
+            .span("cadence")
+            .map(|span| CadenceTerms { expiration: span.seconds * 1_000_000_000, expires_at: 0 }),
     }
 }
 

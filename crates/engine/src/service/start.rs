@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use prost::Message as _;
-use steadfast_core::{Identity, Input, Signal, Start, Started, cron, policy, span};
+use steadfast_core::{CadenceTerms, Identity, Input, Signal, Start, Started, cron, policy, span};
 use steadfast_proto::{
     common, enums,
     workflowservice::{
@@ -11,6 +11,7 @@ use steadfast_proto::{
         StartWorkflowExecutionRequest, StartWorkflowExecutionResponse,
     },
 };
+use steadfast_retry::preset::cadence;
 use steadfast_store::RunNumber;
 use tokio::sync::oneshot;
 
@@ -27,9 +28,36 @@ use crate::{
 
 impl Engine {
     /// Starts a workflow.
-    pub async fn start_workflow_execution(
+    pub fn start_workflow_execution(
+        &self,
+        request: StartWorkflowExecutionRequest,
+    ) -> impl Future<Output = Result<StartWorkflowExecutionResponse, Error>> + Send {
+        self.start_in_terms(request, None)
+    }
+
+    /// Starts a workflow whose policy is declared in Cadence's terms: its retries have an expiration
+    /// of their own, which every cron run has anew, and a failure after its cancellation was asked
+    /// for counts as a cancellation.
+    pub async fn start_workflow_in_cadence_terms(
         &self,
         mut request: StartWorkflowExecutionRequest,
+        policy: &cadence::RetryPolicy,
+    ) -> Result<StartWorkflowExecutionResponse, Error> {
+        if request.retry_policy.is_some() {
+            return Err(Error::invalid(
+                "retry_policy: the policy is given in Cadence's terms, so leave this one out",
+            ));
+        }
+        let (on_wire, terms) = policy::of_cadence_workflow(policy)
+            .map_err(|fault| Error::invalid(fault.to_string()))?;
+        request.retry_policy = Some(on_wire);
+        self.start_in_terms(request, Some(terms)).await
+    }
+
+    async fn start_in_terms(
+        &self,
+        mut request: StartWorkflowExecutionRequest,
+        terms: Option<CadenceTerms>,
     ) -> Result<StartWorkflowExecutionResponse, Error> {
         let namespace = self.namespace(&request.namespace)?;
         let policy = StartPolicy::of_start(
@@ -44,7 +72,7 @@ impl Engine {
             request_id: request.request_id.clone(),
             ..Taker::default()
         });
-        let wanted = Self::wanted(&namespace, request)?;
+        let wanted = Wanted { cadence: terms, ..Self::wanted(&namespace, request)? };
         let done = self.start(namespace, wanted, policy, None, eager).await?;
         let task = done.task.and_then(Gift::take).map(|gift| *gift.response);
         Ok(StartWorkflowExecutionResponse {
@@ -142,6 +170,7 @@ impl Engine {
             user_metadata: request.user_metadata,
             links: request.links,
             request_id: request.request_id,
+            cadence: None,
         })
     }
 }
@@ -153,6 +182,8 @@ pub(super) struct Wanted {
     user_metadata: Option<steadfast_proto::sdk::UserMetadata>,
     links: Vec<common::Link>,
     pub(super) request_id: String,
+    /// Set if it is meant in Cadence's terms.
+    pub(super) cadence: Option<CadenceTerms>,
 }
 
 /// What came of a start.
@@ -254,6 +285,7 @@ impl Starter {
             links: std::mem::take(&mut self.wanted.links),
             request_id: std::mem::take(&mut self.wanted.request_id),
             signal: self.signal.take(),
+            cadence: self.wanted.cadence,
         };
         let hold_task = self.hold_task;
         let mut wishes = Wishes { task_for: eager, hold_task, ..Wishes::default() };

@@ -152,6 +152,7 @@ impl Engine {
             operator: request.identity,
             finish_event_id: request.workflow_task_finish_event_id,
             parent_run_id: String::new(),
+            cadence: None,
             exclude: excluded(&request.reset_reapply_exclude_types, request.reset_reapply_type),
         };
         let address = Address::of(&namespace.id, &seen.identity.workflow_id, "");
@@ -220,6 +221,7 @@ impl ResetJob {
         if entry.run.first_run_id() == self.seen.chain {
             let parent = entry.run.parent().unwrap_or_default();
             self.reset.parent_run_id = parent.run_id;
+            self.reset.cadence = entry.run.state().cadence;
         }
         let limits = entry.limits.clone();
         let is_open = entry.run.is_open();

@@ -330,6 +330,7 @@ impl StartChildJob {
             links: Vec::new(),
             request_id: self.request_id.clone(),
             signal: None,
+            cadence: None,
         };
         desk.create(&namespace, start, &mut Wishes::default());
         Some(run_id)

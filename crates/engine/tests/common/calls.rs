@@ -23,14 +23,7 @@ impl Rig {
         change: impl FnOnce(&mut ws::StartWorkflowExecutionRequest),
     ) -> Result<ws::StartWorkflowExecutionResponse, Error> {
         self.point().await;
-        let mut request = ws::StartWorkflowExecutionRequest {
-            namespace: NAMESPACE.to_owned(),
-            workflow_id: workflow_id.to_owned(),
-            workflow_type: Some(common::WorkflowType { name: "Order".to_owned() }),
-            task_queue: Some(queue(QUEUE)),
-            identity: "client".to_owned(),
-            ..ws::StartWorkflowExecutionRequest::default()
-        };
+        let mut request = start_request(workflow_id);
         change(&mut request);
         self.engine().start_workflow_execution(request).await
     }
@@ -471,5 +464,17 @@ pub(crate) fn update_of(
             ..update::Request::default()
         }),
         ..ws::UpdateWorkflowExecutionRequest::default()
+    }
+}
+
+/// The start of an order.
+pub(crate) fn start_request(workflow_id: &str) -> ws::StartWorkflowExecutionRequest {
+    ws::StartWorkflowExecutionRequest {
+        namespace: NAMESPACE.to_owned(),
+        workflow_id: workflow_id.to_owned(),
+        workflow_type: Some(common::WorkflowType { name: "Order".to_owned() }),
+        task_queue: Some(queue(QUEUE)),
+        identity: "client".to_owned(),
+        ..ws::StartWorkflowExecutionRequest::default()
     }
 }

@@ -231,6 +231,18 @@ fn fail_rules(entry: &str) -> impl Iterator<Item = Rule> + use<> {
     matchers.map(|when| Rule::ending(when, Action::Fail))
 }
 
+/// How a policy's list names a timeout.
+#[must_use]
+pub fn timeout_type(kind: TimeoutKind) -> String {
+    let name = match kind {
+        TimeoutKind::StartToClose => "StartToClose",
+        TimeoutKind::Heartbeat => "Heartbeat",
+        TimeoutKind::ScheduleToStart => "ScheduleToStart",
+        TimeoutKind::ScheduleToClose => "ScheduleToClose",
+    };
+    format!("{TIMEOUT}{name}")
+}
+
 fn timeout_kind(name: &str) -> Option<TimeoutKind> {
     match name {
         "StartToClose" => Some(TimeoutKind::StartToClose),
