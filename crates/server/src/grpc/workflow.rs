@@ -85,6 +85,14 @@ service! {
         Read cluster get_cluster_info(GetClusterInfoRequest) -> GetClusterInfoResponse;
         Write namespace execute_multi_operation(ExecuteMultiOperationRequest)
             -> ExecuteMultiOperationResponse;
+        Write namespace shutdown_worker(ShutdownWorkerRequest) -> ShutdownWorkerResponse;
+        Read namespace list_task_queue_partitions(ListTaskQueuePartitionsRequest)
+            -> ListTaskQueuePartitionsResponse;
+        Write namespace record_worker_heartbeat(RecordWorkerHeartbeatRequest)
+            -> RecordWorkerHeartbeatResponse;
+        Read namespace list_workers(ListWorkersRequest) -> ListWorkersResponse;
+        Read namespace count_workers(CountWorkersRequest) -> CountWorkersResponse;
+        Read namespace describe_worker(DescribeWorkerRequest) -> DescribeWorkerResponse;
     }
     refuses {
         list_open_workflow_executions(ListOpenWorkflowExecutionsRequest)
@@ -95,9 +103,6 @@ service! {
             -> ScanWorkflowExecutionsResponse;
         get_search_attributes(GetSearchAttributesRequest)
             -> GetSearchAttributesResponse;
-        shutdown_worker(ShutdownWorkerRequest) -> ShutdownWorkerResponse;
-        list_task_queue_partitions(ListTaskQueuePartitionsRequest)
-            -> ListTaskQueuePartitionsResponse;
         create_schedule(CreateScheduleRequest) -> CreateScheduleResponse;
         describe_schedule(DescribeScheduleRequest) -> DescribeScheduleResponse;
         update_schedule(UpdateScheduleRequest) -> UpdateScheduleResponse;
@@ -115,11 +120,6 @@ service! {
             -> DescribeBatchOperationResponse;
         list_batch_operations(ListBatchOperationsRequest)
             -> ListBatchOperationsResponse;
-        record_worker_heartbeat(RecordWorkerHeartbeatRequest)
-            -> RecordWorkerHeartbeatResponse;
-        list_workers(ListWorkersRequest) -> ListWorkersResponse;
-        count_workers(CountWorkersRequest) -> CountWorkersResponse;
-        describe_worker(DescribeWorkerRequest) -> DescribeWorkerResponse;
         deprecate_namespace(DeprecateNamespaceRequest) -> DeprecateNamespaceResponse;
         list_archived_workflow_executions(ListArchivedWorkflowExecutionsRequest)
             -> ListArchivedWorkflowExecutionsResponse;
