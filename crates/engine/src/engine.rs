@@ -119,7 +119,9 @@ impl Engine {
             tasks.push(tokio::spawn(shard.run(inbox)));
         }
         tasks.push(tokio::spawn(sweep(Arc::downgrade(&shared))));
-        Ok(Self::new(Running::new(shared, tasks)))
+        let engine = Self::new(Running::new(shared, tasks));
+        engine.resume_background();
+        Ok(engine)
     }
 
     /// Stops: everything that was begun becomes durable, then nothing more is taken. Whoever

@@ -43,5 +43,5 @@ pub use committer::CommitStats;
 pub use engine::{OpenError, Options};
 pub use error::{Code, Detail, Error};
 pub use limits::Limits;
-pub use service::{Engine, SearchAttributeTypes};
+pub use service::Engine;
 pub use steadfast_core::Timestamp;

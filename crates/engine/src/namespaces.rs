@@ -48,7 +48,11 @@ pub(crate) struct NamespaceData {
 
 /// All namespaces by name.
 #[derive(Debug, Default)]
-pub(crate) struct Namespaces(RwLock<BTreeMap<String, Arc<Namespace>>>);
+pub(crate) struct Namespaces {
+    all: RwLock<BTreeMap<String, Arc<Namespace>>>,
+    /// Whoever changes one looks at it first: one after the other.
+    turn: tokio::sync::Mutex<()>,
+}
 
 impl Namespace {
     pub(crate) fn new(
@@ -79,6 +83,11 @@ impl Namespace {
         }
     }
 
+    /// Whether it was deleted, and only its runs are not all gone yet.
+    pub(crate) fn is_deleted(&self) -> bool {
+        self.data.state == i32::from(NamespaceState::Deleted)
+    }
+
     /// Its custom search attributes.
     pub(crate) fn search_attributes(&self) -> BTreeMap<String, SearchType> {
         let all = self.data.search_attributes.iter();
@@ -90,9 +99,25 @@ impl Namespace {
 }
 
 impl Namespaces {
+    /// The right to change namespaces, for as long as it is held.
+    pub(crate) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.turn.lock().await
+    }
+
+    /// Puts a namespace in the place of the one with the same id.
     pub(crate) fn insert(&self, namespace: Namespace) {
-        let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
+        // Only a deleted one has changed its name.
+        if namespace.is_deleted() {
+            all.retain(|_, old| old.id != namespace.id);
+        }
         all.insert(namespace.name.clone(), Arc::new(namespace));
+    }
+
+    /// Forgets a namespace.
+    pub(crate) fn remove(&self, id: &str) {
+        let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|_, old| old.id != id);
     }
 
     /// The namespace that a request names.
@@ -100,10 +125,11 @@ impl Namespaces {
         if name.is_empty() {
             return Err(Error::invalid("Namespace not set on request."));
         }
-        self.read(|all| all.get(name).cloned()).ok_or_else(|| unknown(name))
+        let found = self.read(|all| all.get(name).cloned());
+        found.filter(|it| !it.is_deleted()).ok_or_else(|| unknown(name))
     }
 
-    /// The namespace with this id.
+    /// The namespace with this id, deleted or not.
     pub(crate) fn with_id(&self, id: &str) -> Result<Arc<Namespace>, Error> {
         let found = self.read(|all| all.values().find(|it| it.id == id).cloned());
         found.ok_or_else(|| unknown(id))
@@ -115,11 +141,11 @@ impl Namespaces {
     }
 
     fn read<T>(&self, look: impl FnOnce(&BTreeMap<String, Arc<Namespace>>) -> T) -> T {
-        look(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+        look(&self.all.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-fn unknown(name: &str) -> Error {
+pub(crate) fn unknown(name: &str) -> Error {
     let detail = NamespaceNotFoundFailure { namespace: name.to_owned() };
     Error::new(Code::NotFound, format!("Namespace {name} is not found."))
         .with(Detail::NamespaceNotFound(detail))

@@ -22,6 +22,15 @@ impl Running {
         Self { shared, tasks: Mutex::new(tasks), stopped: AtomicBool::new(false) }
     }
 
+    /// Adds a part that does something in the background until it is done.
+    pub(crate) fn spawn(&self, part: impl Future<Output = ()> + Send + 'static) {
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.stopped.load(Ordering::Acquire) {
+            tasks.retain(|task| !task.is_finished());
+            tasks.push(tokio::spawn(part));
+        }
+    }
+
     /// Whether it is for the caller to stop it: only the first one is told so.
     pub(crate) fn begin_stop(&self) -> bool {
         !self.stopped.swap(true, Ordering::AcqRel)

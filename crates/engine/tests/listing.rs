@@ -3,7 +3,11 @@
 use steadfast_engine::Code;
 use steadfast_proto::{
     enums::{IndexedValueType as Type, WorkflowExecutionStatus as Status},
-    workflowservice as ws,
+    filter, workflowservice as ws,
+    workflowservice::{
+        list_closed_workflow_executions_request::Filters as Closed,
+        list_open_workflow_executions_request::Filters as Open,
+    },
 };
 
 use crate::common::{
@@ -11,8 +15,7 @@ use crate::common::{
 };
 
 async fn with_attributes(rig: &Rig) {
-    let wanted = [("Customer".to_owned(), Type::Keyword), ("Amount".to_owned(), Type::Int)];
-    rig.engine().add_search_attributes(NAMESPACE, wanted).await.expect("added");
+    rig.add_attributes(&[("Customer", Type::Keyword), ("Amount", Type::Int)]).await.expect("added");
 }
 
 #[tokio::test(start_paused = true)]
@@ -187,4 +190,79 @@ async fn a_description_has_what_clients_look_at() {
         info.history_length.to_string()
     });
     assert_eq!(told.await, "10");
+}
+
+#[tokio::test(start_paused = true)]
+async fn open_and_closed_workflows_are_listed_apart() {
+    let rig = Rig::new().await;
+    rig.start("order-1").await;
+    rig.step(vec![complete("done")]).await;
+    rig.wait(60).await;
+    rig.start("order-2").await;
+    rig.step(vec![fail("no luck")]).await;
+    rig.start("order-3").await;
+    rig.start_with("trip-1", |it| {
+        it.workflow_type = Some(steadfast_proto::common::WorkflowType { name: "Trip".to_owned() });
+    })
+    .await
+    .expect("started");
+    let engine = rig.engine();
+    let open = async |change: &dyn Fn(&mut ws::ListOpenWorkflowExecutionsRequest)| {
+        let mut request = ws::ListOpenWorkflowExecutionsRequest {
+            namespace: NAMESPACE.to_owned(),
+            ..ws::ListOpenWorkflowExecutionsRequest::default()
+        };
+        change(&mut request);
+        engine.list_open_workflow_executions(request).await.map(|it| ids(it.executions))
+    };
+    let closed = async |change: &dyn Fn(&mut ws::ListClosedWorkflowExecutionsRequest)| {
+        let mut request = ws::ListClosedWorkflowExecutionsRequest {
+            namespace: NAMESPACE.to_owned(),
+            ..ws::ListClosedWorkflowExecutionsRequest::default()
+        };
+        change(&mut request);
+        engine.list_closed_workflow_executions(request).await.map(|it| ids(it.executions))
+    };
+    let is = |text: &str| Ok(text.to_owned());
+    assert_eq!(open(&|_| {}).await, is("trip-1 order-3"));
+    assert_eq!(closed(&|_| {}).await, is("order-2 order-1"));
+    let trip = filter::WorkflowTypeFilter { name: "Trip".to_owned() };
+    assert_eq!(open(&|it| it.filters = Some(Open::TypeFilter(trip.clone()))).await, is("trip-1"));
+    let third = filter::WorkflowExecutionFilter {
+        workflow_id: "order-3".to_owned(),
+        run_id: String::new(),
+    };
+    let by_id = open(&|it| it.filters = Some(Open::ExecutionFilter(third.clone()))).await;
+    assert_eq!(by_id, is("order-3"));
+    let status = |status: Status| filter::StatusFilter { status: status.into() };
+    let failed =
+        closed(&|it| it.filters = Some(Closed::StatusFilter(status(Status::Failed)))).await;
+    assert_eq!(failed, is("order-2"));
+    let running =
+        closed(&|it| it.filters = Some(Closed::StatusFilter(status(Status::Running)))).await;
+    assert_eq!(running.expect_err("not closed").code, Code::InvalidArgument);
+    let at = |seconds: i64| Some(steadfast_proto::prost_types::Timestamp { seconds, nanos: 0 });
+    let times = |from, to| filter::StartTimeFilter { earliest_time: at(from), latest_time: at(to) };
+    let early = closed(&|it| it.start_time_filter = Some(times(0, 1_000_030))).await;
+    assert_eq!(early, is("order-1"), "by when it closed");
+    let late = open(&|it| it.start_time_filter = Some(times(1_000_030, 2_000_000))).await;
+    assert_eq!(late, is("trip-1 order-3"), "by when it started");
+    let backwards = open(&|it| it.start_time_filter = Some(times(10, 5))).await;
+    assert_eq!(backwards.expect_err("backwards").code, Code::InvalidArgument);
+    let scan = ws::ScanWorkflowExecutionsRequest {
+        namespace: NAMESPACE.to_owned(),
+        query: "WorkflowType = 'Order'".to_owned(),
+        page_size: 2,
+        ..ws::ScanWorkflowExecutionsRequest::default()
+    };
+    let page = engine.scan_workflow_executions(scan).await.expect("a page");
+    assert_eq!(page.executions.len(), 2);
+    assert!(!page.next_page_token.is_empty());
+}
+
+fn ids(executions: Vec<steadfast_proto::workflow::WorkflowExecutionInfo>) -> String {
+    let id = |it: steadfast_proto::workflow::WorkflowExecutionInfo| {
+        it.execution.expect("an execution").workflow_id
+    };
+    executions.into_iter().map(id).collect::<Vec<_>>().join(" ")
 }

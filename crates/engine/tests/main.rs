@@ -12,6 +12,7 @@ mod ids;
 mod life;
 mod listing;
 mod multi;
+mod namespaces;
 mod operator;
 mod peers;
 mod queries;

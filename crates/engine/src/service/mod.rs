@@ -7,6 +7,7 @@
 mod activities;
 mod call;
 mod call_end;
+mod deletion;
 mod history;
 mod listing;
 mod multi;
@@ -14,6 +15,7 @@ mod namespaces;
 mod operator;
 mod query;
 mod queues;
+mod search_attributes;
 mod start;
 mod system;
 mod tasks;
@@ -21,10 +23,12 @@ mod update;
 mod workers;
 mod workflow;
 
-pub use namespaces::SearchAttributeTypes;
 pub(crate) use namespaces::default_namespace;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
 use steadfast_core::Timestamp;
 use steadfast_proto::common;
@@ -49,6 +53,19 @@ pub struct Engine {
 impl Engine {
     pub(crate) fn new(running: Running) -> Self {
         Self { running: Arc::new(running), deadline: None }
+    }
+
+    /// The engine, if it is still in use.
+    fn upgrade(running: &Weak<Running>) -> Option<Self> {
+        Some(Self { running: running.upgrade()?, deadline: None })
+    }
+
+    /// Goes on with what was under way in the background.
+    pub(crate) fn resume_background(&self) {
+        let all = self.shared().namespaces.all();
+        for namespace in all.iter().filter(|it| it.is_deleted()) {
+            self.clear_away(namespace);
+        }
     }
 
     /// The same engine for a caller that waits no longer than `span` from now: calls that wait

@@ -1,10 +1,10 @@
 //! Namespaces: registered, described, changed, listed.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
 use steadfast_core::span;
 use steadfast_proto::{
-    enums::{ArchivalState, IndexedValueType, NamespaceState, ReplicationState},
+    enums::{ArchivalState, NamespaceState, ReplicationState},
     namespace::{BadBinaries, NamespaceConfig, NamespaceInfo, namespace_info},
     replication::{ClusterReplicationConfig, NamespaceReplicationConfig},
     workflowservice::{
@@ -20,11 +20,7 @@ use super::{
 };
 use crate::{
     error::{Code, Detail, Error},
-    namespaces::{Namespace, NamespaceData},
-    visibility::{
-        Schema,
-        schema::{built_in, wire_type},
-    },
+    namespaces::{Namespace, NamespaceData, unknown},
 };
 
 impl Engine {
@@ -42,6 +38,7 @@ impl Engine {
         let retention = checked_retention(
             retention.ok_or_else(|| Error::invalid("Retention period is not set on request."))?,
         )?;
+        let _turn = self.shared().namespaces.turn().await;
         if self.namespace(&name).is_ok() {
             let message = format!("Namespace {name:?} already exists.");
             let error = Error::new(Code::AlreadyExists, message);
@@ -66,24 +63,38 @@ impl Engine {
         &self,
         request: DescribeNamespaceRequest,
     ) -> Result<DescribeNamespaceResponse, Error> {
-        let namespace = if request.namespace.is_empty() && !request.id.is_empty() {
-            self.shared().namespaces.with_id(&request.id)?
+        let by_id = request.namespace.is_empty() && !request.id.is_empty();
+        let named = if by_id {
+            let found = self.shared().namespaces.with_id(&request.id)?;
+            if found.is_deleted() {
+                return Err(unknown(&request.id));
+            }
+            found
         } else {
             self.namespace(&request.namespace)?
         };
-        Ok(describe(&namespace))
+        Ok(describe(&named))
     }
 
-    /// Shows all namespaces.
+    /// Shows the namespaces, by name. Those that are being deleted only to whoever asks for them.
     #[expect(clippy::unused_async, reason = "like all calls")]
     pub async fn list_namespaces(
         &self,
-        _request: ListNamespacesRequest,
+        request: ListNamespacesRequest,
     ) -> Result<ListNamespacesResponse, Error> {
-        let all = self.shared().namespaces.all();
+        let with_deleted = request.namespace_filter.is_some_and(|it| it.include_deleted);
+        let after = String::from_utf8(request.next_page_token);
+        let after = after.map_err(|_| Error::invalid("Next page token is invalid."))?;
+        let size = usize::try_from(request.page_size).ok().filter(|size| *size > 0);
+        let size = size.unwrap_or(PAGE).min(self.shared().limits.list_page_max);
+        let mut found = self.shared().namespaces.all();
+        found.retain(|it| it.name > after && (with_deleted || !it.is_deleted()));
+        let more = found.len() > size;
+        found.truncate(size);
+        let last = found.last().filter(|_| more).map(|it| it.name.clone().into_bytes());
         Ok(ListNamespacesResponse {
-            namespaces: all.iter().map(|namespace| describe(namespace)).collect(),
-            next_page_token: Vec::new(),
+            namespaces: found.iter().map(|namespace| describe(namespace)).collect(),
+            next_page_token: last.unwrap_or_default(),
         })
     }
 
@@ -92,6 +103,7 @@ impl Engine {
         &self,
         request: UpdateNamespaceRequest,
     ) -> Result<UpdateNamespaceResponse, Error> {
+        let _turn = self.shared().namespaces.turn().await;
         let old = self.namespace(&request.namespace)?;
         let mut data = old.data.clone();
         if let Some(info) = request.update_info {
@@ -119,49 +131,11 @@ impl Engine {
         })
     }
 
-    /// Adds search attributes to a namespace. Those that are there with the same type are fine.
-    pub async fn add_search_attributes(
-        &self,
-        namespace: &str,
-        attributes: impl IntoIterator<Item = (String, IndexedValueType)>,
-    ) -> Result<(), Error> {
-        let old = self.namespace(namespace)?;
-        let mut data = old.data.clone();
-        let schema = Schema::new(old.search_attributes());
-        for (name, kind) in attributes {
-            schema.check_new(&name, kind)?;
-            data.search_attributes.insert(name, kind.into());
-        }
-        let limits = &self.shared().limits.run;
-        self.keep(Namespace::new(old.id.clone(), old.name.clone(), data, limits)).await
-    }
-
-    /// The search attributes of a namespace: those that were added to it, then those that every
-    /// namespace has.
-    pub fn search_attributes(&self, namespace: &str) -> Result<SearchAttributeTypes, Error> {
-        let namespace = self.namespace(namespace)?;
-        let kind = |number: &i32| IndexedValueType::try_from(*number).unwrap_or_default();
-        let custom = namespace.data.search_attributes.iter();
-        Ok(SearchAttributeTypes {
-            custom: custom.map(|(name, number)| (name.clone(), kind(number))).collect(),
-            system: built_in().map(|(name, kind)| (name.to_owned(), wire_type(kind))).collect(),
-        })
-    }
-
-    async fn keep(&self, namespace: Namespace) -> Result<(), Error> {
+    pub(super) async fn keep(&self, namespace: Namespace) -> Result<(), Error> {
         self.store().put_namespace(namespace.row()).await?;
         self.shared().namespaces.insert(namespace);
         Ok(())
     }
-}
-
-/// The search attributes of a namespace, by name.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct SearchAttributeTypes {
-    /// Those that were added to it.
-    pub custom: BTreeMap<String, IndexedValueType>,
-    /// Those that every namespace has.
-    pub system: BTreeMap<String, IndexedValueType>,
 }
 
 /// The namespace that everybody uses who does not ask for another one.
@@ -226,5 +200,8 @@ fn describe(namespace: &Namespace) -> DescribeNamespaceResponse {
         ..DescribeNamespaceResponse::default()
     }
 }
+
+/// Namespaces on a page, for whoever does not say.
+const PAGE: usize = 100;
 
 const RETENTION_MIN: Duration = Duration::from_secs(3_600);

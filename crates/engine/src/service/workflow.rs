@@ -126,10 +126,15 @@ impl Engine {
     ) -> Result<DeleteWorkflowExecutionResponse, Error> {
         let namespace = self.namespace(&request.namespace)?;
         let address = address(&namespace, request.workflow_execution.as_ref())?;
+        self.delete(address).await?;
+        Ok(DeleteWorkflowExecutionResponse {})
+    }
+
+    /// Deletes a run, and answers when it is gone.
+    pub(super) async fn delete(&self, address: Address) -> Result<(), Error> {
         let (slot, reply) = oneshot::channel();
         self.post(DeleteJob { address, slot });
-        answer(reply).await?;
-        Ok(DeleteWorkflowExecutionResponse {})
+        answer(reply).await
     }
 
     /// Starts a workflow over from an earlier point.

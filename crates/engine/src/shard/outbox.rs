@@ -295,6 +295,9 @@ impl StartChildJob {
     /// The run id of the child, be it new or started before.
     fn start(&self, desk: &mut Desk<'_>, found: Option<RunNumber>) -> Option<String> {
         let namespace = desk.shared().namespaces.with_id(&self.asked.namespace_id).ok()?;
+        if namespace.is_deleted() {
+            return None;
+        }
         let policy = StartPolicy::of_child(self.asked.workflow_id_reuse_policy());
         let current = found.and_then(|number| desk.run(number));
         match start::plan(current, policy, &self.request_id) {

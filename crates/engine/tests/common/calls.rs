@@ -3,8 +3,9 @@
 use steadfast_core::text;
 use steadfast_engine::{Code, Error};
 use steadfast_proto::{
-    command::Command, common, enums, failure::Failure, history::HistoryEvent, query::WorkflowQuery,
-    update, workflowservice as ws,
+    command::Command, common, enums, failure::Failure, history::HistoryEvent,
+    operatorservice::AddSearchAttributesRequest, query::WorkflowQuery, update,
+    workflowservice as ws,
 };
 
 use super::{NAMESPACE, QUEUE, Rig, execution, failure, payloads, queue, sticky_queue};
@@ -346,6 +347,19 @@ impl Rig {
             it.execution.expect("an execution").workflow_id
         };
         Ok(listed.executions.into_iter().map(id).collect())
+    }
+
+    pub(crate) async fn add_attributes(
+        &self,
+        wanted: &[(&str, enums::IndexedValueType)],
+    ) -> Result<(), Error> {
+        self.point().await;
+        let kinds = wanted.iter().map(|(name, kind)| ((*name).to_owned(), i32::from(*kind)));
+        let request = AddSearchAttributesRequest {
+            namespace: NAMESPACE.to_owned(),
+            search_attributes: kinds.collect(),
+        };
+        self.engine().add_search_attributes(request).await.map(drop)
     }
 
     pub(crate) async fn history_page(
