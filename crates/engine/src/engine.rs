@@ -12,6 +12,7 @@ use steadfast_store::{RunNumber, ShardNumber, Store};
 use tokio::sync::oneshot;
 
 use crate::{
+    batch::Batches,
     clock::{Clock, SystemClock},
     committer::{CommitStats, Committer, Hot, Watermark},
     ids::Ids,
@@ -83,6 +84,7 @@ impl Engine {
             activities: Matching::new(Arc::clone(&options.clock)),
             queries: Queries::default(),
             workers: Workers::default(),
+            batches: Batches::default(),
             hot: Arc::new(Hot::default()),
             stats: Arc::new(CommitStats::default()),
             fenced: Arc::new(AtomicBool::new(false)),
@@ -120,7 +122,7 @@ impl Engine {
         }
         tasks.push(tokio::spawn(sweep(Arc::downgrade(&shared))));
         let engine = Self::new(Running::new(shared, tasks));
-        engine.resume_background();
+        engine.resume_background().await?;
         Ok(engine)
     }
 

@@ -15,6 +15,7 @@
 //! same engine, whose waits end in time. A caller that goes away drops its future; what was on its
 //! way to it goes to somebody else.
 
+mod batch;
 mod clock;
 mod committer;
 mod engine;

@@ -65,6 +65,14 @@ pub(crate) struct WorkersToken {
     pub(crate) last: String,
 }
 
+/// Where the next page of batches begins.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct BatchesToken {
+    /// The id of the last one on the page before.
+    #[prost(string, tag = "1")]
+    pub(crate) last: String,
+}
+
 impl TaskToken {
     pub(crate) fn workflow_task(&self) -> WorkflowTaskToken {
         WorkflowTaskToken {

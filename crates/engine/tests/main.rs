@@ -3,6 +3,7 @@
 
 mod adoption;
 mod attempts;
+mod batches;
 mod children;
 mod common;
 mod delivery;

@@ -85,6 +85,7 @@ impl Engine {
     }
 
     async fn forget_namespace(&self, id: &str) -> Result<(), Error> {
+        self.forget_batches(id).await?;
         self.store().delete_namespace(id.to_owned()).await?;
         self.shared().namespaces.remove(id);
         Ok(())

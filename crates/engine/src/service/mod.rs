@@ -5,6 +5,7 @@
 //! for what is released.
 
 mod activities;
+mod batch;
 mod call;
 mod call_end;
 mod deletion;
@@ -61,11 +62,17 @@ impl Engine {
     }
 
     /// Goes on with what was under way in the background.
-    pub(crate) fn resume_background(&self) {
-        let all = self.shared().namespaces.all();
-        for namespace in all.iter().filter(|it| it.is_deleted()) {
-            self.clear_away(namespace);
+    pub(crate) async fn resume_background(&self) -> Result<(), steadfast_store::Error> {
+        for namespace in self.shared().namespaces.all() {
+            if namespace.is_deleted() {
+                self.clear_away(&namespace);
+            }
+            let batches = &self.shared().batches;
+            for key in batches.read(&**self.store(), &namespace.id).await? {
+                self.work_on(key);
+            }
         }
+        Ok(())
     }
 
     /// The same engine for a caller that waits no longer than `span` from now: calls that wait

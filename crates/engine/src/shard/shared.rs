@@ -15,6 +15,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::mail::Mailbox;
 use crate::{
+    batch::Batches,
     clock::Clock,
     committer::{CommitStats, Hot},
     gift::Gift,
@@ -39,6 +40,7 @@ pub(crate) struct Shared {
     pub(crate) activities: Arc<Matching<ActivityOffer, Gift<Box<PollActivityTaskQueueResponse>>>>,
     pub(crate) queries: Queries,
     pub(crate) workers: Workers,
+    pub(crate) batches: Batches,
     pub(crate) hot: Arc<Hot>,
     pub(crate) stats: Arc<CommitStats>,
     pub(crate) fenced: Arc<AtomicBool>,
