@@ -24,7 +24,7 @@ pub(crate) enum Deadline {
     Run,
     /// The first workflow task may be scheduled.
     Backoff,
-    /// The workflow task's time is over.
+    /// The workflow task's time is over, or it is no longer held back.
     Task,
     /// A timer fires, by its started event.
     Timer(i64),
@@ -108,11 +108,14 @@ impl Activity {
 }
 
 impl State {
-    /// When the workflow task's time is over.
+    /// When the workflow task's time is over, be it to be done, to be taken or to be held back.
     pub(crate) fn task_deadline(&self) -> Option<Timestamp> {
         let task = self.task.as_ref()?;
         if task.is_started() {
             return Some(Timestamp(task.started_at.saturating_add(task.timeout)));
+        }
+        if let Some(held_until) = kept(task.held_until) {
+            return Some(held_until);
         }
         let sticky = self.sticky.as_ref().filter(|_| task.sticky)?;
         Some(Timestamp(task.scheduled_at.saturating_add(sticky.timeout)))

@@ -185,7 +185,7 @@ impl Run {
 
     /// Whether a workflow task waits for a worker.
     pub fn task_is_ready(&self) -> bool {
-        self.state.task.as_ref().is_some_and(|task| !task.is_started())
+        self.state.task.as_ref().is_some_and(WorkflowTask::is_offered)
     }
 
     /// The activities that wait for a worker, by scheduled event.

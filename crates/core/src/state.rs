@@ -164,6 +164,9 @@ pub struct WorkflowTask {
     /// Whether it waits on the sticky queue.
     #[prost(bool, tag = "11")]
     pub sticky: bool,
+    /// Until when it is held back, because it has failed again and again; 0 if it is not.
+    #[prost(int64, tag = "12")]
+    pub held_until: i64,
 }
 
 /// A worker's own queue.
@@ -432,6 +435,11 @@ impl WorkflowTask {
     /// Whether a worker has it.
     pub fn is_started(&self) -> bool {
         self.started_event_id != 0
+    }
+
+    /// Whether it waits for a worker.
+    pub fn is_offered(&self) -> bool {
+        !self.is_started() && self.held_until == 0
     }
 
     /// Whether its events are not in the history: it is a repetition of one that failed.

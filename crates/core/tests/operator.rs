@@ -347,3 +347,83 @@ fn a_description_tells_who_paused_an_activity_and_not_when_it_would_be_tried() {
     assert!(info.paused && info.pause_info.is_some());
     assert!(info.next_attempt_schedule_time.is_none() && info.current_retry_interval.is_none());
 }
+
+#[test]
+fn a_pause_gives_no_attempt_that_the_policy_does_not_have() {
+    let fate = |unpause: &str| {
+        check(&format!(
+            "
+            0 run Order schedule(a,Charge,stc=5s,attempts=1)
+            0 take a
+            1 pause a
+            2 fail a boom
+            3 {unpause}
+            3 show activities effects
+            4 take a
+        "
+        ))
+    };
+    insta::assert_snapshot!([fate("unpause a"), fate("unpause a reset-attempts")].join("\n"), @r#"
+       5     0.000  ActivityTaskScheduled a Charge
+       6     0.000  ActivityTaskStarted #5 attempt=1
+       7     3.000  ActivityTaskFailed #5 MaximumAttemptsReached "boom"
+       8     3.000  WorkflowTaskScheduled
+    activities at 3: none
+    effects at 3: task
+    refused at 4: invalid activityID or activity already timed out or invoking workflow is completed
+
+       5     0.000  ActivityTaskScheduled a Charge
+    activities at 3: a SCHEDULED attempt=1/1 last="boom";
+    effects at 3: activity #5
+    "#);
+}
+
+#[test]
+fn an_attempt_that_times_out_while_paused_may_have_been_the_last() {
+    insta::assert_snapshot!(check("
+        0 run Order schedule(a,Charge,stc=5s,attempts=2,init=1s)
+        0 take a
+        1 fail a boom
+        2 tick
+        2 take a
+        3 pause a
+        7 tick
+        7 show activities
+        8 unpause a
+    "), @r#"
+       5     0.000  ActivityTaskScheduled a Charge
+       6     2.000  ActivityTaskStarted #5 attempt=2
+       7     8.000  ActivityTaskTimedOut #5 MaximumAttemptsReached "activity StartToClose timeout"
+       8     8.000  WorkflowTaskScheduled
+    activities at 7: a PAUSED attempt=3/2 last="activity StartToClose timeout";
+    "#);
+}
+
+#[test]
+fn a_wait_that_is_not_over_goes_on_after_a_pause() {
+    insta::assert_snapshot!(check("
+        0 run Order schedule(a,Charge,stc=5s,init=10s)
+        0 take a
+        0 fail a boom
+        1 pause a
+        2 unpause a
+        2 show activities due
+        10 tick
+        10 take a
+        10 pause a
+        11 fail a boom
+        12 unpause a
+        12 show activities due
+        13 pause a
+        14 unpause a reset-attempts
+        14 show activities effects
+    "), @r#"
+       5     0.000  ActivityTaskScheduled a Charge
+    activities at 2: a SCHEDULED attempt=2 last="boom" wait=10s;
+    due at 2: 10
+    activities at 12: a SCHEDULED attempt=3 last="boom" wait=20s;
+    due at 12: 31
+    activities at 14: a SCHEDULED attempt=1 last="boom";
+    effects at 14: activity #5
+    "#);
+}

@@ -3,7 +3,7 @@
 use steadfast_core::{Limits, span::from_wire};
 use steadfast_proto::history::history_event::Attributes;
 
-use crate::common::{World, check, check_within};
+use crate::common::{World, check, check_within, world::BEGIN};
 
 #[test]
 fn a_simple_workflow_has_five_events() {
@@ -89,22 +89,23 @@ fn only_the_first_failure_is_written_and_repetitions_only_when_one_succeeds() {
         3 show task
         4 take-task
         5 fail-task nondeterminism third
-        6 take-task
-        7 complete timer(t1,1s)
-        7 show task
+        10 tick
+        11 take-task
+        12 complete timer(t1,1s)
+        12 show task
     "), @r#"
        1     0.000  WorkflowExecutionStarted Order
        2     0.000  WorkflowTaskScheduled
        3     0.000  WorkflowTaskStarted
        4     1.000  WorkflowTaskFailed NonDeterministicError "first"
-       5     5.000  WorkflowTaskScheduled attempt=4
-       6     6.000  WorkflowTaskStarted
-       7     7.000  WorkflowTaskCompleted
-       8     7.000  TimerStarted t1 1s
+       5    10.000  WorkflowTaskScheduled attempt=4
+       6    11.000  WorkflowTaskStarted
+       7    12.000  WorkflowTaskCompleted
+       8    12.000  TimerStarted t1 1s
     task at 1: scheduled attempt=2
     transient at 2: 5 WorkflowTaskScheduled attempt=2; 6 WorkflowTaskStarted
     task at 3: scheduled attempt=3
-    task at 7: none
+    task at 12: none
     "#);
 }
 
@@ -332,8 +333,9 @@ fn a_start_may_give_its_tasks_another_time_limit() {
 fn a_task_that_fails_over_and_over_gets_more_and_more_time() {
     let mut world = World::default().play("0 start Order");
     let mut limits = Vec::new();
-    for second in 0..14 {
+    for second in (0..14).map(|n| n * 700) {
         limits.push(world.story().run.task().unwrap().timeout / 1_000_000_000);
+        world.line(&format!("{second} tick"));
         world.line(&format!("{second} take-task"));
         world.line(&format!("{second} fail-task nondeterminism oops"));
     }
@@ -504,5 +506,64 @@ fn a_restart_changes_nothing_for_the_worker_that_has_the_task() {
     12     5.000  WorkflowTaskCompleted
     13     5.000  TimerCanceled t1
     14     5.000  WorkflowExecutionCompleted ok
+    "#);
+}
+
+#[test]
+fn a_task_that_fails_again_and_again_is_held_back_longer_each_time() {
+    let mut world = World::default().play("0 start Order");
+    let mut waits = Vec::new();
+    let mut now = 0;
+    for _ in 0..14 {
+        world.line(&format!("{now} take-task"));
+        world.line(&format!("{now} fail-task nondeterminism oops"));
+        let due = world.story().run.next_due().filter(|_| !world.story().run.task_is_ready());
+        let wait = due.map_or(0, |at| at.since(BEGIN).as_secs() - now);
+        waits.push(wait);
+        now += wait;
+        world.line(&format!("{now} tick"));
+        assert!(world.story().run.task_is_ready(), "after {wait} s it is offered");
+    }
+    assert_eq!(waits, [0, 0, 5, 10, 20, 40, 80, 160, 320, 600, 600, 600, 600, 600]);
+}
+
+#[test]
+fn something_new_lets_a_task_go_that_is_held_back() {
+    insta::assert_snapshot!(check("
+        0 start Order
+        0 take-task
+        0 fail-task nondeterminism one
+        0 take-task
+        0 fail-task nondeterminism two
+        0 take-task
+        0 fail-task nondeterminism three
+        1 show task due effects work
+        1 take-task
+        1 crash
+        1 show due work
+        2 signal s
+        2 show task effects work
+        2 take-task
+        3 complete done(ok)
+    "), @r#"
+       1     0.000  WorkflowExecutionStarted Order
+       2     0.000  WorkflowTaskScheduled
+       3     0.000  WorkflowTaskStarted
+       4     0.000  WorkflowTaskFailed NonDeterministicError "one"
+       5     2.000  WorkflowExecutionSignaled s
+       6     2.000  WorkflowTaskScheduled
+       7     2.000  WorkflowTaskStarted
+       8     3.000  WorkflowTaskCompleted
+       9     3.000  WorkflowExecutionCompleted ok
+    task at 1: scheduled attempt=4
+    due at 1: 5
+    effects at 1: none
+    work at 1: false
+    refused at 1: Workflow task not found.
+    due at 1: 5
+    work at 1: false
+    task at 2: scheduled attempt=4
+    effects at 2: task
+    work at 2: true
     "#);
 }

@@ -105,6 +105,30 @@ async fn an_activity_that_is_paused_while_it_runs_hears_so_and_is_not_tried_agai
 }
 
 #[tokio::test(start_paused = true)]
+async fn c_101_one_attempt_is_at_most_one_also_through_a_pause() {
+    let told = survives(async |rig: &Rig| {
+        rig.start("order-1").await;
+        rig.step(vec![retried("a", 1, 1.0, 1)]).await;
+        let work = rig.next_activity().await;
+        pause(rig, "a").await.expect("paused");
+        rig.fail_activity(&work, "no network").await.expect("taken");
+        rig.point().await;
+        unpause(rig, "a", false).await.expect("goes on");
+        rig.point().await;
+        assert_eq!(rig.poll_activity(QUEUE).await, Work::default());
+        rig.step(vec![complete("done")]).await;
+        let text = rig.text("order-1", "").await;
+        let lines = text.lines().filter(|line| line.contains("Activity"));
+        lines.map(|line| line[16..].to_owned()).collect::<Vec<_>>().join("\n")
+    });
+    insta::assert_snapshot!(told.await, @r#"
+    ActivityTaskScheduled a Charge
+    ActivityTaskStarted #5 attempt=1
+    ActivityTaskFailed #5 MaximumAttemptsReached "no network"
+    "#);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_reset_activity_starts_over_at_once() {
     let told = survives(async |rig: &Rig| {
         rig.start("order-1").await;

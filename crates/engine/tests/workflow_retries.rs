@@ -357,11 +357,33 @@ async fn t_03_workflow_tasks_are_retried_for_ever_and_the_workflow_lives_on() {
     2     0.000  WorkflowTaskScheduled
     3     0.000  WorkflowTaskStarted
     4     0.000  WorkflowTaskFailed WorkflowWorkerUnhandledFailure "a bug"
-    5     0.000  WorkflowTaskScheduled attempt=51
-    6     0.000  WorkflowTaskStarted
-    7     0.000  WorkflowTaskCompleted
-    8     0.000  WorkflowExecutionCompleted "mended"
+    5 25235.000  WorkflowTaskScheduled attempt=51
+    6 25235.000  WorkflowTaskStarted
+    7 25235.000  WorkflowTaskCompleted
+    8 25235.000  WorkflowExecutionCompleted "mended"
     "#);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_worker_that_reports_the_same_fault_over_and_over_is_slowed_down() {
+    let told = survives(async |rig: &Rig| {
+        rig.start("order-1").await;
+        let mut taken = Vec::new();
+        while taken.len() < 6 {
+            let task = rig.next_task(QUEUE).await;
+            let now = (task.attempt, rig.elapsed());
+            // A task whose start was not durable when the plug was pulled comes again.
+            if rig.fail_task(&task).await.is_ok() {
+                taken.push(now);
+            }
+        }
+        rig.point().await;
+        rig.signal("order-1", "go").await.expect("taken");
+        // The signal is news, so it does not wait for the 40 seconds to pass.
+        rig.step(vec![complete("mended")]).await;
+        format!("{taken:?}, mended at {}", rig.elapsed())
+    });
+    assert_eq!(told.await, "[(1, 0), (2, 0), (3, 0), (4, 5), (5, 15), (6, 35)], mended at 35");
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!               pause                 unpause, reset
-//!  Queued ────────────────▶ Paused ──────────────────▶ Queued
-//!  Backing off                ▲
+//!  Queued ────────────────▶ Paused ──────────────────▶ Queued, or backing off
+//!  Backing off                ▲  └── unpause, but its attempts are used up ──▶ failed
 //!  Started ──▶ (goes on; if it fails, it waits here)
 //! ```
 //!
@@ -12,6 +12,7 @@
 use std::time::Duration;
 
 use steadfast_proto::activity::ActivityOptions;
+use steadfast_retry::Timestamp;
 
 use crate::{
     input::{PauseActivity, ResetActivity, Selector, UnpauseActivity, UpdateActivityOptions},
@@ -51,7 +52,9 @@ pub(crate) fn pause(tx: &mut Tx<'_>, input: &PauseActivity) -> Result<(), Refuse
     Ok(())
 }
 
-/// Lets paused activities go on, at once or spread over a while.
+/// Lets paused activities go on, at once or spread over a while. A wait for the next attempt that is
+/// not over goes on too, and attempts that are used up are not given again, unless they are to be
+/// counted anew.
 pub(crate) fn unpause(tx: &mut Tx<'_>, input: &UnpauseActivity) -> Result<(), Refused> {
     for id in select(tx.run, &input.selector)? {
         if !tx.run.activities.get(&id).is_some_and(Activity::is_paused) {
@@ -65,8 +68,11 @@ pub(crate) fn unpause(tx: &mut Tx<'_>, input: &UnpauseActivity) -> Result<(), Re
         if input.reset_heartbeat {
             forget_heartbeat(activity);
         }
-        if !activity.is_started() {
-            dispatch(tx, id, input.jitter);
+        if activity.is_started() {
+            continue;
+        }
+        if let Some(earliest) = activity_retry::go_on(tx, id) {
+            dispatch(tx, id, earliest, input.jitter);
         }
     }
     Ok(())
@@ -87,7 +93,7 @@ pub(crate) fn reset(tx: &mut Tx<'_>, input: &ResetActivity) -> Result<(), Refuse
         }
         start_over(activity);
         if !activity.is_started() && !activity.is_paused() {
-            dispatch(tx, id, input.jitter);
+            dispatch(tx, id, tx.now, input.jitter);
         }
     }
     Ok(())
@@ -161,17 +167,17 @@ fn forget_heartbeat(activity: &mut Activity) {
     }
 }
 
-fn dispatch(tx: &mut Tx<'_>, id: i64, jitter: Duration) {
+fn dispatch(tx: &mut Tx<'_>, id: i64, earliest: Timestamp, jitter: Duration) {
     let delay = match u64::try_from(jitter.as_nanos()).unwrap_or(u64::MAX) {
         0 => Duration::ZERO,
         range => Duration::from_nanos(tx.entropy.nonce() % range),
     };
-    let at = tx.now.after(delay);
+    let at = earliest.after(delay);
     let Some(activity) = tx.run.activities.get_mut(&id) else { return };
     activity.row.stamp += 1;
     activity.row.scheduled_at = at.0;
     activity.row.queued = false;
-    if delay.is_zero() {
+    if at <= tx.now {
         activity_retry::enqueue(tx, id);
     }
 }

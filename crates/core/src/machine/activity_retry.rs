@@ -3,7 +3,11 @@
 //! Whether it is tried again is decided by [`decide`] and nowhere else; this file asks it, and
 //! carries out what it says.
 
-use steadfast_proto::{enums, failure::Failure, history};
+use steadfast_proto::{
+    enums,
+    failure::{Failure, failure::FailureInfo},
+    history,
+};
 use steadfast_retry::{Decision, Seed, Signals, State as Counters, Timestamp, decide};
 
 use crate::{
@@ -122,8 +126,51 @@ fn attempt_timed_out(tx: &mut Tx<'_>, id: i64, kind: enums::TimeoutType) {
     write_timed_out(tx, id, last, state);
 }
 
-/// Asks whether there is to be another attempt.
+/// A paused activity may go on: says when its next attempt is due, by its policy and counted from
+/// when the last one ended. If there is to be none, it has ended with this.
+pub(crate) fn go_on(tx: &mut Tx<'_>, id: i64) -> Option<Timestamp> {
+    let row = &tx.run.activities.get(&id)?.row;
+    let Some(failure) = row.last_failure.clone().filter(|_| row.attempt > 1) else {
+        return Some(tx.now);
+    };
+    let (attempt, ended_at) = (row.attempt - 1, Timestamp(row.last_ended_at));
+    let decision = decide_at(tx, id, &failure, attempt, ended_at)?;
+    if let Some(at) = decision.retry_at() {
+        return Some(at.max(tx.now));
+    }
+    end_after_pause(tx, id, failure, retry_state(decision.retry_state()));
+    None
+}
+
+/// The history tells of the last attempt that there was.
+fn end_after_pause(tx: &mut Tx<'_>, id: i64, failure: Failure, retry_state: i32) {
+    let Some(activity) = tx.run.activities.get_mut(&id) else { return };
+    let row = &mut activity.row;
+    row.attempt -= 1;
+    row.started_at = row.last_started_at;
+    row.last_failure = None;
+    let identity = row.identity.clone();
+    if matches!(failure.failure_info, Some(FailureInfo::TimeoutFailureInfo(_))) {
+        write_timed_out(tx, id, failure, retry_state);
+    } else {
+        write_failed(tx, id, failure, retry_state, &identity);
+    }
+}
+
+/// Asks whether there is to be another attempt, now that this one has ended.
 fn decide_on(tx: &Tx<'_>, id: i64, failure: &Failure) -> Option<Decision> {
+    let attempt = tx.run.activities.get(&id)?.row.attempt;
+    decide_at(tx, id, failure, attempt, tx.now)
+}
+
+/// Asks whether there is to be another attempt after the one that ended then.
+fn decide_at(
+    tx: &Tx<'_>,
+    id: i64,
+    failure: &Failure,
+    attempt: u32,
+    ended_at: Timestamp,
+) -> Option<Decision> {
     let activity = tx.run.activities.get(&id)?;
     let row = &activity.row;
     let policy = activity.retry_policy().map(|wire| {
@@ -134,7 +181,7 @@ fn decide_on(tx: &Tx<'_>, id: i64, failure: &Failure) -> Option<Decision> {
         }
         policy.for_activity()
     });
-    let attempt = if row.reset { 1 } else { row.attempt };
+    let attempt = if row.reset { 1 } else { attempt };
     let counters = Counters::at_attempt(attempt, Timestamp(row.first_scheduled_at));
     let signals = Signals {
         cancel_requested: activity.is_cancel_requested(),
@@ -150,7 +197,7 @@ fn decide_on(tx: &Tx<'_>, id: i64, failure: &Failure) -> Option<Decision> {
         &activity.scheduled.activity_id,
     ];
     let seed = Seed::new(&parts);
-    Some(decide(policy.as_ref(), &counters, &for_decision(failure), &signals, tx.now, seed))
+    Some(decide(policy.as_ref(), &counters, &for_decision(failure), &signals, ended_at, seed))
 }
 
 /// Logs the attempt and, if there is to be another one, prepares it. Says whether there is.

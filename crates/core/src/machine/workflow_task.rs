@@ -7,6 +7,7 @@
 //!    │                             ▼                            │ failed, or too slow
 //!    │                          Scheduled on the normal queue   ▼
 //!    └───────────────────────────────────────────────────── Scheduled, next attempt
+//!                                                             (from the fourth on held back)
 //! ```
 //!
 //! There is at most one. Its first attempt is in the history; later ones are *transient*: they have
@@ -36,6 +37,9 @@ use crate::{
     tx::{Note, Tx},
 };
 
+/// Attempts that have nothing to wait for.
+const AT_ONCE: u32 = 3;
+const LONGEST_GROWTH: Duration = Duration::from_secs(600);
 /// Who acts when it is the engine.
 pub(crate) const ENGINE: &str = "history-service";
 
@@ -51,8 +55,12 @@ pub(crate) fn want_now(tx: &mut Tx<'_>) {
 }
 
 /// Schedules the workflow task that the transition wants, one for all that happened, unless there
-/// is one or the first is not due yet.
+/// is one or the first is not due yet. One that is held back goes out now: with what is new it may
+/// do better.
 pub(crate) fn schedule_wanted(tx: &mut Tx<'_>) {
+    if tx.wants_task {
+        let_go(tx);
+    }
     let state = &tx.run.state;
     let may = state.is_open() && state.task.is_none() && state.backoff_until == 0;
     if std::mem::take(&mut tx.wants_task) && may {
@@ -90,10 +98,11 @@ pub(crate) fn start(tx: &mut Tx<'_>, input: StartWorkflowTask) -> Result<(), Ref
     if task.is_started() && !input.request_id.is_empty() && task.request_id == input.request_id {
         return Ok(());
     }
-    let is_offered = task.scheduled_event_id == input.scheduled_event_id
+    let is_offered = task.is_offered()
+        && task.scheduled_event_id == input.scheduled_event_id
         && task.attempt == input.attempt
         && is_polled(tx.run, input.sticky_queue.as_deref());
-    if task.is_started() || !is_offered {
+    if !is_offered {
         return Err(Refused::TaskNotFound);
     }
     if input.sticky_queue.is_none() {
@@ -166,6 +175,10 @@ pub(crate) fn report_failure(tx: &mut Tx<'_>, input: FailWorkflowTask) -> Result
         return Ok(());
     }
     fail(tx, input.cause, input.failure, &input.identity, &input.binary_checksum);
+    // A task that was on its way to a poll that had gone is nobody's failure.
+    if input.cause != FailedCause::ResetStickyTaskQueue {
+        hold_back(tx);
+    }
     Ok(())
 }
 
@@ -190,9 +203,34 @@ pub(crate) fn end_for_close(tx: &mut Tx<'_>) {
     tx.flush();
 }
 
+/// A worker that reports its failures at once would be given the next attempt at once, for ever. From
+/// the fourth on it has to wait, longer each time.
+fn hold_back(tx: &mut Tx<'_>) {
+    let now = tx.now;
+    if let Some(task) = &mut tx.run.state.task
+        && task.attempt > AT_ONCE
+        && !task.is_started()
+    {
+        task.held_until = now.after(growth(task.attempt)).0;
+    }
+}
+
+/// The task is not held back any longer.
+fn let_go(tx: &mut Tx<'_>) {
+    let now = tx.now;
+    if let Some(task) = tx.run.state.task.as_mut().filter(|task| task.held_until != 0) {
+        task.held_until = 0;
+        task.scheduled_at = now.0;
+        tx.effect(Effect::WorkflowTaskReady);
+    }
+}
+
 /// The task's time is over.
 pub(crate) fn time_out(tx: &mut Tx<'_>) {
     let Some(task) = tx.run.state.task.clone() else { return };
+    if task.held_until != 0 {
+        return let_go(tx);
+    }
     if task.is_started() {
         if !task.is_transient() {
             tx.append(timed_out(&task, enums::TimeoutType::StartToClose));
@@ -287,14 +325,18 @@ fn timeout(tx: &mut Tx<'_>, attempt: u32) -> Duration {
         Duration::ZERO => tx.limits.task_timeout,
         given => given,
     };
-    if attempt <= 3 {
+    if attempt <= AT_ONCE {
         return limit;
     }
-    let grown = Duration::from_secs(5).saturating_mul(1 << (attempt - 4).min(7));
-    let longest = Duration::from_secs(600);
-    let all = limit.saturating_add(grown).min(longest.max(limit));
+    let all = limit.saturating_add(growth(attempt)).min(LONGEST_GROWTH.max(limit));
     let spread = u32::try_from(tx.entropy.nonce() % 200).unwrap_or_default();
     all * (1_000 - spread) / 1_000
+}
+
+/// 5 s with the first attempt that is not at once, and twice as much with each one after it.
+fn growth(attempt: u32) -> Duration {
+    let doublings = attempt.saturating_sub(AT_ONCE + 1).min(7);
+    Duration::from_secs(5).saturating_mul(1 << doublings).min(LONGEST_GROWTH)
 }
 
 fn transient_attributes(run: &Run, task: &WorkflowTask, limits: &Limits) -> [Attributes; 2] {

@@ -323,7 +323,7 @@ fn lost_task(token: WorkflowTaskToken) -> Input {
 }
 
 fn task_offer(entry: &Entry) -> Option<TaskOffer> {
-    let task = entry.run.task().filter(|task| !task.is_started())?;
+    let task = entry.run.task().filter(|task| task.is_offered())?;
     let identity = entry.run.identity();
     Some(TaskOffer {
         namespace_id: identity.namespace_id.clone(),
