@@ -5,15 +5,13 @@
 //! dependencies are built once to be checked and once to be run, never a third time.
 
 use std::{
-    env,
     path::Path,
-    process::Command,
     time::{Duration, Instant},
 };
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-use crate::{promises, tidy, tree};
+use crate::{command, promises, sdk, tidy, tree};
 
 /// The checks, in order. To change what a step does, change its row.
 const STEPS: &[Step] = &[
@@ -41,6 +39,7 @@ const STEPS: &[Step] = &[
     // First that the same seed gives the same run: without it no seed is worth anything.
     Step::new("sim-meta", Action::Built("steadfast-sim", &["meta"])).when(SIM),
     Step::new("sim-run", Action::Built("steadfast-sim", &["run", "--seeds", "200"])).when(SIM),
+    Step::new("sdk", Action::Verb(sdk::run)),
 ];
 
 const SIM: &str = "crates/sim";
@@ -119,8 +118,12 @@ impl Step {
     fn perform(&self, root: &Path) -> Result<()> {
         let mut command = match self.action {
             Action::Verb(verb) => return verb(&[]),
-            Action::Cargo(args) => cargo(args),
-            Action::Built(name, args) => built(name, args)?,
+            Action::Cargo(args) => command::cargo(args),
+            Action::Built(name, args) => {
+                let mut command = command::clean(command::beside(name)?);
+                command.args(args);
+                command
+            }
         };
         command.current_dir(root).envs(self.env);
         let status = command.status().with_context(|| format!("starting {}", self.shown()))?;
@@ -146,29 +149,6 @@ impl Action {
             Self::Verb(_) => format!("cargo xtask {step}"),
         }
     }
-}
-
-/// The cargo that runs us. What it told us about this package must not reach its children: a
-/// build script that asks for such a variable would believe that it has changed.
-fn cargo(args: &[&str]) -> Command {
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    for (name, _) in env::vars_os() {
-        let text = name.to_string_lossy();
-        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
-            command.env_remove(&name);
-        }
-    }
-    command.args(args);
-    command
-}
-
-/// A binary that lies beside this one.
-fn built(name: &str, args: &[&str]) -> Result<Command> {
-    let here = env::current_exe().context("finding this program")?;
-    let path = here.with_file_name(format!("{name}{}", env::consts::EXE_SUFFIX));
-    let mut command = Command::new(path);
-    command.args(args);
-    Ok(command)
 }
 
 fn chosen(names: &[String]) -> Result<Vec<&'static Step>> {

@@ -1,18 +1,22 @@
 //! House tooling, run as `cargo xtask <verb>`.
 //!
 //! ```text
-//!   ci ──────► fmt, clippy, docs, tests, then the two below, then the simulation
+//!   ci ──────► fmt, clippy, docs, tests, then the three below and the simulation
 //!   tidy ────► the shape of the code: floors, file sizes, heads, paths
 //!   promises ► the table in docs/promises.md against the tests that exist
+//!   sdk ─────► the official SDKs against a server process
 //! ```
 //!
-//! Everything is plain Rust, so that a fresh clone needs nothing but a toolchain.
+//! Everything is plain Rust, so that a fresh clone needs nothing but a toolchain; only the
+//! suites of other languages need those languages, and fetch the rest themselves.
 
 #![expect(clippy::print_stdout, reason = "a command line tool answers on standard output")]
 #![expect(clippy::print_stderr, reason = "what went wrong is told on standard error")]
 
 mod ci;
+mod command;
 mod promises;
+mod sdk;
 mod source;
 mod tidy;
 mod tree;
@@ -65,6 +69,11 @@ const VERBS: &[Verb] = &[
         name: "promises",
         about: "compare docs/promises.md with the tests (`--write` brings it up to date)",
         run: promises::run,
+    },
+    Verb {
+        name: "sdk",
+        about: "run the suites of the official SDKs (`sdk <language>…` runs some)",
+        run: sdk::run,
     },
 ];
 

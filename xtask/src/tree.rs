@@ -58,7 +58,8 @@ fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
 /// Folders that are not ours to check.
 fn is_foreign(folder: &str) -> bool {
     let known = [".cargo", ".ci", ".github"];
-    folder == "target" || (folder.starts_with('.') && !known.contains(&folder))
+    ["node_modules", "target"].contains(&folder)
+        || (folder.starts_with('.') && !known.contains(&folder))
 }
 
 fn is_text(name: &str) -> bool {
