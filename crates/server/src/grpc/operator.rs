@@ -7,23 +7,23 @@ use tonic::{Request, Response, Status};
 
 use super::{
     door::{Door, refuse},
-    rpc::{Rpc, Rpcs, State, service},
+    rpc::{Right, Rpc, Rpcs, State, service},
 };
 
 service! {
     /// What of the operator service is answered.
     OPERATOR: OperatorService as "temporal.api.operatorservice.v1.OperatorService", in operatorservice;
     serves {
+        Admin namespace add_search_attributes(AddSearchAttributesRequest)
+            -> AddSearchAttributesResponse;
+        Admin namespace remove_search_attributes(RemoveSearchAttributesRequest)
+            -> RemoveSearchAttributesResponse;
+        Read namespace list_search_attributes(ListSearchAttributesRequest)
+            -> ListSearchAttributesResponse;
+        Admin cluster delete_namespace(DeleteNamespaceRequest) -> DeleteNamespaceResponse;
+        Read cluster list_clusters(ListClustersRequest) -> ListClustersResponse;
     }
     refuses {
-        add_search_attributes(AddSearchAttributesRequest)
-            -> AddSearchAttributesResponse;
-        remove_search_attributes(RemoveSearchAttributesRequest)
-            -> RemoveSearchAttributesResponse;
-        list_search_attributes(ListSearchAttributesRequest)
-            -> ListSearchAttributesResponse;
-        delete_namespace(DeleteNamespaceRequest) -> DeleteNamespaceResponse;
-        list_clusters(ListClustersRequest) -> ListClustersResponse;
         add_or_update_remote_cluster(AddOrUpdateRemoteClusterRequest)
             -> AddOrUpdateRemoteClusterResponse;
         remove_remote_cluster(RemoveRemoteClusterRequest) -> RemoveRemoteClusterResponse;

@@ -93,16 +93,24 @@ service! {
         Read namespace list_workers(ListWorkersRequest) -> ListWorkersResponse;
         Read namespace count_workers(CountWorkersRequest) -> CountWorkersResponse;
         Read namespace describe_worker(DescribeWorkerRequest) -> DescribeWorkerResponse;
+        Read namespace list_open_workflow_executions(ListOpenWorkflowExecutionsRequest)
+            -> ListOpenWorkflowExecutionsResponse;
+        Read namespace list_closed_workflow_executions(ListClosedWorkflowExecutionsRequest)
+            -> ListClosedWorkflowExecutionsResponse;
+        Read namespace scan_workflow_executions(ScanWorkflowExecutionsRequest)
+            -> ScanWorkflowExecutionsResponse;
+        Read cluster get_search_attributes(GetSearchAttributesRequest)
+            -> GetSearchAttributesResponse;
+        Write namespace start_batch_operation(StartBatchOperationRequest)
+            -> StartBatchOperationResponse;
+        Write namespace stop_batch_operation(StopBatchOperationRequest)
+            -> StopBatchOperationResponse;
+        Read namespace describe_batch_operation(DescribeBatchOperationRequest)
+            -> DescribeBatchOperationResponse;
+        Read namespace list_batch_operations(ListBatchOperationsRequest)
+            -> ListBatchOperationsResponse;
     }
     refuses {
-        list_open_workflow_executions(ListOpenWorkflowExecutionsRequest)
-            -> ListOpenWorkflowExecutionsResponse;
-        list_closed_workflow_executions(ListClosedWorkflowExecutionsRequest)
-            -> ListClosedWorkflowExecutionsResponse;
-        scan_workflow_executions(ScanWorkflowExecutionsRequest)
-            -> ScanWorkflowExecutionsResponse;
-        get_search_attributes(GetSearchAttributesRequest)
-            -> GetSearchAttributesResponse;
         create_schedule(CreateScheduleRequest) -> CreateScheduleResponse;
         describe_schedule(DescribeScheduleRequest) -> DescribeScheduleResponse;
         update_schedule(UpdateScheduleRequest) -> UpdateScheduleResponse;
@@ -112,14 +120,6 @@ service! {
         delete_schedule(DeleteScheduleRequest) -> DeleteScheduleResponse;
         list_schedules(ListSchedulesRequest) -> ListSchedulesResponse;
         count_schedules(CountSchedulesRequest) -> CountSchedulesResponse;
-        start_batch_operation(StartBatchOperationRequest)
-            -> StartBatchOperationResponse;
-        stop_batch_operation(StopBatchOperationRequest)
-            -> StopBatchOperationResponse;
-        describe_batch_operation(DescribeBatchOperationRequest)
-            -> DescribeBatchOperationResponse;
-        list_batch_operations(ListBatchOperationsRequest)
-            -> ListBatchOperationsResponse;
         deprecate_namespace(DeprecateNamespaceRequest) -> DeprecateNamespaceResponse;
         list_archived_workflow_executions(ListArchivedWorkflowExecutionsRequest)
             -> ListArchivedWorkflowExecutionsResponse;
