@@ -27,10 +27,10 @@ use steadfast_store::{
 };
 use tokio::sync::mpsc;
 
-use crate::{clock::Clock, limits::Limits};
+use crate::{clock::Clock, ended::Ended, limits::Limits};
 
 /// Something that leaves the engine once what it builds on is durable. Dropped unsaid if the
-/// engine stops before: whoever waits for it hears that.
+/// engine stops before, or the store refuses what it builds on: whoever waits for it hears which.
 pub(crate) type Release = Box<dyn FnOnce() + Send>;
 
 /// What a shard wants durable, and what to let go then.
@@ -112,6 +112,7 @@ pub(crate) struct Committer {
     pub(crate) hot: Arc<Hot>,
     pub(crate) stats: Arc<CommitStats>,
     pub(crate) fenced: Arc<AtomicBool>,
+    pub(crate) ended: Arc<Ended>,
     /// Told of each run that the store will not have.
     pub(crate) refused: Box<dyn Fn(ShardNumber, RunNumber) + Send + Sync>,
 }
@@ -136,6 +137,7 @@ impl Committer {
             let began = self.clock.now();
             if !self.commit(&mut works).await {
                 self.fenced.store(true, Ordering::Release);
+                self.ended.set();
                 return;
             }
             last = self.clock.now().since(began);

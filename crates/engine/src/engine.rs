@@ -88,6 +88,7 @@ impl Engine {
             hot: Arc::new(Hot::default()),
             stats: Arc::new(CommitStats::default()),
             fenced: Arc::new(AtomicBool::new(false)),
+            ended: Arc::default(),
             numbers: RunNumbers::from(lease.next_run),
             mailboxes: OnceLock::new(),
             clock: options.clock,
@@ -107,6 +108,7 @@ impl Engine {
             hot: Arc::clone(&shared.hot),
             stats: Arc::clone(&shared.stats),
             fenced: Arc::clone(&shared.fenced),
+            ended: Arc::clone(&shared.ended),
             refused: tell_refused(Arc::downgrade(&shared)),
         };
         let (handle, committing) = committer.spawn();

@@ -18,6 +18,7 @@
 mod batch;
 mod clock;
 mod committer;
+mod ended;
 mod engine;
 mod error;
 pub mod fingerprint;

@@ -67,3 +67,16 @@ impl Default for Limits {
         }
     }
 }
+
+/// How long a query of the visibility language may be.
+pub(crate) const QUERY_BYTES_MAX: usize = 16 * 1024;
+/// How many parentheses and `NOT`s may be open at once in it.
+pub(crate) const QUERY_NESTING_MAX: usize = 100;
+/// How many search attributes may be set at once.
+pub(crate) const SEARCH_KEYS_MAX: usize = 100;
+/// How large the value of one may be.
+pub(crate) const SEARCH_VALUE_BYTES_MAX: usize = 2 * 1024;
+/// How large their names and values may be together.
+pub(crate) const SEARCH_TOTAL_BYTES_MAX: usize = 40 * 1024;
+/// How long the name of one may be.
+pub(crate) const SEARCH_NAME_BYTES_MAX: usize = 255;

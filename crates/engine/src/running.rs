@@ -33,6 +33,7 @@ impl Running {
 
     /// Whether it is for the caller to stop it: only the first one is told so.
     pub(crate) fn begin_stop(&self) -> bool {
+        self.shared.ended.set();
         !self.stopped.swap(true, Ordering::AcqRel)
     }
 

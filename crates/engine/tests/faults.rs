@@ -6,7 +6,9 @@ use steadfast_engine::{Code, Engine, Limits, Options};
 use steadfast_store::{Memory, Store};
 
 use crate::common::{
-    Base, Fault, QUEUE, Rig, activity, calls::activity_poll, complete, survives, timer,
+    Base, Fault, QUEUE, Rig, activity,
+    calls::{activity_poll, task_poll},
+    complete, survives, timer,
 };
 
 /// One workflow with one activity and one timer.
@@ -126,8 +128,13 @@ async fn after_a_stop_every_call_says_that_the_engine_stops() {
         Code::Unavailable
     );
     assert_eq!(rig.signal("order-1", "go").await.expect_err("stopped").code, Code::Unavailable);
-    // A poll that waits may end with nothing, or with the news; it must end.
-    let _ = poll.await.expect("it ends");
+    let stopped_at = rig.millis();
+    assert_eq!(poll.await.expect("it ends").expect_err("the news").code, Code::Unavailable);
+    let again = engine.poll_activity_task_queue(activity_poll(QUEUE)).await;
+    assert_eq!(again.expect_err("at once").code, Code::Unavailable);
+    let again = engine.poll_workflow_task_queue(task_poll(QUEUE)).await;
+    assert_eq!(again.expect_err("at once").code, Code::Unavailable);
+    assert_eq!(rig.millis(), stopped_at, "nobody waits for an engine that has ended");
 }
 
 #[tokio::test(start_paused = true)]
@@ -137,9 +144,17 @@ async fn an_engine_whose_data_was_taken_over_acknowledges_nothing_more() {
         rig.start("order-1").await;
         let old = rig.engine();
         let new = rig.second().await;
+        let poll = tokio::spawn({
+            let old = old.clone();
+            async move { old.poll_activity_task_queue(activity_poll(QUEUE)).await }
+        });
+        rig.settle().await;
         let refused = old.start_workflow_execution(start_request("order-2")).await;
         assert_eq!(refused.expect_err("not its data any more").code, Code::Unavailable);
         assert!(old.is_fenced());
+        let before = rig.millis();
+        assert_eq!(poll.await.expect("it ends").expect_err("the news").code, Code::Unavailable);
+        assert_eq!(rig.millis(), before, "nobody polls an engine that has lost its data");
         assert!(!new.is_fenced());
         new.start_workflow_execution(start_request("order-3")).await.expect("its data");
         let refused = old.signal_workflow_execution(
@@ -217,7 +232,8 @@ async fn a_run_that_the_store_refuses_is_read_anew_and_the_others_do_not_suffer(
     // The batch is refused, and then of its runs the first.
     rig.store().fail_commits([Fault::Rejected, Fault::Rejected]);
     let refused = rig.signal("order-1", "lost").await.expect_err("it is not kept");
-    assert_eq!(refused.code, Code::Unavailable);
+    assert_eq!(refused.code, Code::Internal);
+    assert!(refused.message.starts_with("the store refused"), "{refused}");
     rig.signal("order-2", "kept").await.expect("taken");
     rig.signal("order-1", "kept").await.expect("it goes on from what is durable");
     for _ in 0..2 {

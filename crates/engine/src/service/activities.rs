@@ -61,8 +61,10 @@ impl Engine {
         let begun = self.now();
         let deadline = begun.after(self.patience(self.shared().limits.poll_wait));
         loop {
+            self.check_running()?;
             let left = deadline.since(self.now());
             let Some(gift) = self.next_activity(&name, &taker, left).await else {
+                self.check_running()?;
                 return Ok(PollActivityTaskQueueResponse::default());
             };
             if let Some(response) = gift.take() {

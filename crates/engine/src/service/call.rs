@@ -4,7 +4,7 @@ use steadfast_core::{Input, Run};
 use steadfast_store::RunNumber;
 use tokio::sync::oneshot;
 
-use super::{Engine, answer, not_found};
+use super::{Engine, not_found};
 use crate::{
     error::Error,
     shard::{Address, Desk, Job},
@@ -22,7 +22,7 @@ impl Engine {
         let (slot, reply) = oneshot::channel();
         let job = ApplyJob { address, chain, input, look, slot };
         self.post(job);
-        answer(reply).await
+        self.answer(reply).await
     }
 
     /// Shows what `look` wants to see of a run.
@@ -33,7 +33,7 @@ impl Engine {
     ) -> Result<T, Error> {
         let (slot, reply) = oneshot::channel();
         self.post(LookJob { address, look, slot });
-        answer(reply).await
+        self.answer(reply).await
     }
 
     /// Sends a job to where its address is.

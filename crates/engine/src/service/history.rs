@@ -15,7 +15,7 @@ use steadfast_proto::{
 use steadfast_store::RunNumber;
 use tokio::sync::oneshot;
 
-use super::{Engine, address, answer, not_found, within};
+use super::{Engine, address, not_found, within};
 use crate::{
     error::Error,
     history,
@@ -131,7 +131,7 @@ impl Engine {
     async fn see(&self, address: Address, wait: Option<WaitFor>) -> Result<Seen, Error> {
         let (slot, reply) = oneshot::channel();
         self.post(SeeJob { address: address.clone(), wait, slot });
-        let (seen, watch) = answer(reply).await?;
+        let (seen, watch) = self.answer(reply).await?;
         let Some(watch) = watch else { return Ok(seen) };
         let read_wait = self.patience(self.shared().limits.read_wait);
         match within(self.shared(), read_wait, watch).await {
@@ -144,7 +144,7 @@ impl Engine {
                 let pinned = seen.address(&address);
                 let (slot, reply) = oneshot::channel();
                 self.post(SeeJob { address: pinned, wait: None, slot });
-                Ok(answer(reply).await?.0)
+                Ok(self.answer(reply).await?.0)
             }
             Some(Err(_)) | None => Ok(seen),
         }

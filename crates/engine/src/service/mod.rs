@@ -37,7 +37,7 @@ use steadfast_store::Store;
 use tokio::sync::oneshot;
 
 use crate::{
-    error::Error,
+    error::{Code, Error},
     namespaces::Namespace,
     running::Running,
     shard::{Address, Job, Shared},
@@ -108,6 +108,30 @@ impl Engine {
         self.shared().namespaces.named(name)
     }
 
+    /// Waits for an answer.
+    async fn answer<T>(&self, slot: oneshot::Receiver<Result<T, Error>>) -> Result<T, Error> {
+        slot.await.unwrap_or_else(|_| Err(self.no_answer()))
+    }
+
+    /// Why an answer never comes: the engine stops, or the run could not become what it would have
+    /// been with this request.
+    fn no_answer(&self) -> Error {
+        self.check_running().err().unwrap_or_else(|| {
+            // Others that were to be answered together with that run are not answered either.
+            let what = "the store refused what a run would have become, or the run is broken; look \
+                        at the run before you ask again";
+            Error::new(Code::Internal, what)
+        })
+    }
+
+    /// Refuses to wait for what an engine that has ended will not bring.
+    fn check_running(&self) -> Result<(), Error> {
+        if self.shared().ended.is_set() {
+            return Err(Error::unavailable("the engine is stopping"));
+        }
+        Ok(())
+    }
+
     /// Sends a job to the shard that owns its workflow.
     fn send(&self, namespace_id: &str, workflow_id: &str, job: impl Job + 'static) {
         match self.shared().mailbox_of(namespace_id, workflow_id) {
@@ -117,16 +141,12 @@ impl Engine {
     }
 }
 
-/// Waits for an answer. One that never comes means that the engine stops.
-async fn answer<T>(slot: oneshot::Receiver<Result<T, Error>>) -> Result<T, Error> {
-    slot.await.unwrap_or_else(|_| Err(Error::unavailable("the engine is stopping")))
-}
-
-/// Waits for something, but not for longer than `span`.
+/// Waits for something, but not for longer than `span`, nor than the engine lasts.
 async fn within<T>(shared: &Shared, span: Duration, wait: impl Future<Output = T>) -> Option<T> {
     tokio::select! {
         biased;
         it = wait => Some(it),
+        () = shared.ended.wait() => None,
         () = shared.clock.sleep(span) => None,
     }
 }

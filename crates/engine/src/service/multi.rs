@@ -22,7 +22,7 @@ use steadfast_store::RunNumber;
 use tokio::sync::oneshot;
 
 use super::{
-    Engine, answer,
+    Engine,
     start::{Done, Starter, done},
     update::{WantedUpdate, Watched},
 };
@@ -53,7 +53,7 @@ impl Engine {
         let (slot, reply) = oneshot::channel();
         let address = Address::of(&namespace.id, &workflow_id, "");
         self.post(UpdateWithStartJob { address, starter, wanted, slot });
-        let (started, watched) = answer(reply).await?;
+        let (started, watched) = self.answer(reply).await?;
         let seen = self.follow_update(watched).await.map_err(|error| failed(None, Some(error)))?;
         let started = StartWorkflowExecutionResponse {
             run_id: started.run_id,

@@ -15,7 +15,7 @@ use steadfast_proto::{
 use steadfast_store::RunNumber;
 use tokio::sync::oneshot;
 
-use super::{Engine, address, answer, call_end::LeaveOnDrop, not_found, within};
+use super::{Engine, address, call_end::LeaveOnDrop, not_found, within};
 use crate::{
     error::{Code, Detail, Error},
     query::{Answer, Waiting},
@@ -101,7 +101,7 @@ impl Engine {
             AskJob { address: ask.address.clone(), ask, id: id.clone(), answer: answer_slot, slot };
         self.post(job);
         let _forget = LeaveOnDrop::new(|| drop(shared.queries.remove(&id)));
-        let route = answer(reply).await?;
+        let route = self.answer(reply).await?;
         let patience = match route {
             Route::Rejected(status) => return Ok(Asked::Rejected(status)),
             Route::Direct { is_sticky } if is_sticky && sticky => {

@@ -15,7 +15,7 @@ use steadfast_retry::preset::cadence;
 use steadfast_store::RunNumber;
 use tokio::sync::oneshot;
 
-use super::{Engine, answer, check_length};
+use super::{Engine, check_length};
 use crate::{
     error::Error,
     gift::Gift,
@@ -127,7 +127,7 @@ impl Engine {
         let address = Address::of(&namespace.id, &wanted.started.workflow_id, "");
         let starter = Starter { namespace, wanted, policy, signal, eager, hold_task: false };
         self.post(StartJob { address, starter, slot });
-        answer(reply).await
+        self.answer(reply).await
     }
 
     /// Checks a request and says what it wants.

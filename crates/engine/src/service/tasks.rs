@@ -20,7 +20,7 @@ use steadfast_proto::{
 use steadfast_store::RunNumber;
 use tokio::sync::oneshot;
 
-use super::{Engine, answer, call_end::LeaveOnDrop, queues::scaling, within};
+use super::{Engine, call_end::LeaveOnDrop, queues::scaling, within};
 use crate::{
     error::Error,
     gift::Gift,
@@ -55,8 +55,10 @@ impl Engine {
         let begun = self.now();
         let deadline = begun.after(self.patience(self.shared().limits.poll_wait));
         loop {
+            self.check_running()?;
             let left = deadline.since(self.now());
             let Some(gift) = self.next_task(&name, &taker, left).await else {
+                self.check_running()?;
                 return Ok(PollWorkflowTaskQueueResponse::default());
             };
             if let Some(response) = self.unwrap_task(gift).await? {
@@ -76,7 +78,7 @@ impl Engine {
         let (slot, reply) = oneshot::channel();
         let address = Address::of(&token.namespace_id, &token.workflow_id, &token.run_id);
         self.post(CompleteJob { address, token, request, slot });
-        let (task, activity_tasks) = answer(reply).await?;
+        let (task, activity_tasks) = self.answer(reply).await?;
         let workflow_task = match task {
             Some(gift) => self.unwrap_task(gift).await?,
             None => None,
@@ -105,7 +107,7 @@ impl Engine {
         };
         let (slot, reply) = oneshot::channel();
         self.post(FailJob { address, input, slot });
-        answer(reply).await?;
+        self.answer(reply).await?;
         Ok(RespondWorkflowTaskFailedResponse {})
     }
 

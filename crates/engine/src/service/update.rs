@@ -14,7 +14,7 @@ use steadfast_proto::{
 use steadfast_store::RunNumber;
 use tokio::sync::oneshot;
 
-use super::{Engine, address, answer, not_found, start::check_blob, within};
+use super::{Engine, address, not_found, start::check_blob, within};
 use crate::{
     error::{Code, Error},
     history,
@@ -80,7 +80,7 @@ impl Engine {
     async fn watch_update(&self, wanted: WantedUpdate) -> Result<SeenUpdate, Error> {
         let (slot, reply) = oneshot::channel();
         self.post(WatchJob { wanted, slot });
-        self.follow_update(answer(reply).await?).await
+        self.follow_update(self.answer(reply).await?).await
     }
 
     /// Waits for what comes of an update.
@@ -97,7 +97,7 @@ impl Engine {
                 Ok(SeenUpdate { stage: Stage::Completed, outcome: Some(outcome), ..seen })
             }
             Some(Ok(UpdateProgress::Aborted(why))) => Err(aborted(why)),
-            Some(Err(_)) => Err(Error::unavailable("the engine is stopping")),
+            Some(Err(_)) => Err(self.no_answer()),
             None => Ok(seen),
         }
     }

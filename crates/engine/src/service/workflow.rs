@@ -19,7 +19,7 @@ use steadfast_proto::{
 use steadfast_store::RunNumber;
 use tokio::sync::oneshot;
 
-use super::{Engine, address, answer, check_length, not_found, start::check_blob};
+use super::{Engine, address, check_length, not_found, start::check_blob};
 use crate::{
     error::Error,
     history,
@@ -134,7 +134,7 @@ impl Engine {
     pub(super) async fn delete(&self, address: Address) -> Result<(), Error> {
         let (slot, reply) = oneshot::channel();
         self.post(DeleteJob { address, slot });
-        answer(reply).await
+        self.answer(reply).await
     }
 
     /// Starts a workflow over from an earlier point.
@@ -163,7 +163,7 @@ impl Engine {
         let address = Address::of(&namespace.id, &seen.identity.workflow_id, "");
         let (slot, reply) = oneshot::channel();
         self.post(ResetJob { address, reset, events, seen, slot });
-        Ok(ResetWorkflowExecutionResponse { run_id: answer(reply).await? })
+        Ok(ResetWorkflowExecutionResponse { run_id: self.answer(reply).await? })
     }
 }
 

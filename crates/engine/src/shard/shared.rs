@@ -18,6 +18,7 @@ use crate::{
     batch::Batches,
     clock::Clock,
     committer::{CommitStats, Hot},
+    ended::Ended,
     gift::Gift,
     ids::Ids,
     limits::Limits,
@@ -44,6 +45,7 @@ pub(crate) struct Shared {
     pub(crate) hot: Arc<Hot>,
     pub(crate) stats: Arc<CommitStats>,
     pub(crate) fenced: Arc<AtomicBool>,
+    pub(crate) ended: Arc<Ended>,
     pub(crate) numbers: RunNumbers,
     pub(crate) mailboxes: OnceLock<Vec<Mailbox>>,
 }

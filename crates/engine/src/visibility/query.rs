@@ -22,7 +22,10 @@ use super::{
     schema::Schema,
     typing::{Literal, Need, Subject},
 };
-use crate::error::Error;
+use crate::{
+    error::Error,
+    limits::{QUERY_BYTES_MAX, QUERY_NESTING_MAX},
+};
 
 /// What a count asks for.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,8 +67,8 @@ struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     fn new(text: &str, schema: &'a Schema) -> Result<Self, Fault> {
-        if text.len() > BYTES_MAX {
-            let what = format!("{} bytes are too long, the limit is {BYTES_MAX}", text.len());
+        if text.len() > QUERY_BYTES_MAX {
+            let what = format!("{} bytes are too long, the limit is {QUERY_BYTES_MAX}", text.len());
             return Err(Fault::new(what, 1));
         }
         let end = text.chars().count() + 1;
@@ -114,8 +117,8 @@ impl<'a> Parser<'a> {
         &mut self,
         inner: impl FnOnce(&mut Self) -> Result<Filter, Fault>,
     ) -> Result<Filter, Fault> {
-        if self.nesting == NESTING_MAX {
-            return Err(self.fault(format!("nested deeper than {NESTING_MAX} levels")));
+        if self.nesting == QUERY_NESTING_MAX {
+            return Err(self.fault(format!("nested deeper than {QUERY_NESTING_MAX} levels")));
         }
         self.nesting += 1;
         let filter = inner(self)?;
@@ -346,9 +349,3 @@ fn flat(mut parts: Vec<Filter>, join: fn(Box<Filter>, Box<Filter>) -> Filter) ->
     let rest = parts.split_off(parts.len() / 2);
     join(Box::new(flat(parts, join)), Box::new(flat(rest, join)))
 }
-
-/// How long a query may be.
-pub(super) const BYTES_MAX: usize = 16 * 1024;
-
-/// How many parentheses and `NOT`s may be open at once.
-pub(super) const NESTING_MAX: usize = 100;

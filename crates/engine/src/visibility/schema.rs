@@ -11,7 +11,10 @@ use std::collections::BTreeMap;
 use steadfast_proto::enums::IndexedValueType;
 use steadfast_store::{Field, SearchType};
 
-use crate::error::{Code, Error};
+use crate::{
+    error::{Code, Error},
+    limits::SEARCH_NAME_BYTES_MAX,
+};
 
 /// The attributes of one namespace.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -138,16 +141,14 @@ fn check_name(name: &str) -> Result<(), Error> {
     if is_reserved(name) {
         return Err(Error::invalid(format!("Search attribute {name} is reserved by system.")));
     }
-    if name.is_empty() || name.len() > NAME_BYTES_MAX || name.chars().any(char::is_control) {
+    if name.is_empty() || name.len() > SEARCH_NAME_BYTES_MAX || name.chars().any(char::is_control) {
         return Err(Error::invalid(format!(
             "{name:?} is not a name for a search attribute: \
-             1 to {NAME_BYTES_MAX} bytes without control characters"
+             1 to {SEARCH_NAME_BYTES_MAX} bytes without control characters"
         )));
     }
     Ok(())
 }
-
-const NAME_BYTES_MAX: usize = 255;
 
 /// Kept free for attributes that tools may set one day.
 const RESERVED_PREFIX: &str = "Temporal";

@@ -13,7 +13,10 @@ use super::{
     literal,
     schema::{self, Schema},
 };
-use crate::error::Error;
+use crate::{
+    error::Error,
+    limits::{SEARCH_KEYS_MAX, SEARCH_TOTAL_BYTES_MAX, SEARCH_VALUE_BYTES_MAX},
+};
 
 /// The values of `attributes` to search by, sorted by name; a list has several entries. Refuses
 /// what a client may not send: unknown names, wrong types, too much.
@@ -153,41 +156,32 @@ fn invalid(name: &str, kind: SearchType, reason: &str) -> Error {
 }
 
 fn check_count(found: usize) -> Result<(), Error> {
-    if found <= KEYS_MAX {
+    if found <= SEARCH_KEYS_MAX {
         return Ok(());
     }
-    let message = format!("number of search attributes {found} exceeds limit {KEYS_MAX}");
+    let message = format!("number of search attributes {found} exceeds limit {SEARCH_KEYS_MAX}");
     Err(Error::invalid(message))
 }
 
 fn check_size(name: &str, payload: &Payload) -> Result<(), Error> {
     let found = payload.data.len();
-    if found <= VALUE_BYTES_MAX {
+    if found <= SEARCH_VALUE_BYTES_MAX {
         return Ok(());
     }
     Err(Error::invalid(format!(
-        "search attribute {name} value size {found} exceeds size limit {VALUE_BYTES_MAX}"
+        "search attribute {name} value size {found} exceeds size limit {SEARCH_VALUE_BYTES_MAX}"
     )))
 }
 
 fn check_total(found: usize) -> Result<(), Error> {
-    if found <= TOTAL_BYTES_MAX {
+    if found <= SEARCH_TOTAL_BYTES_MAX {
         return Ok(());
     }
     Err(Error::invalid(format!(
-        "total size of search attributes {found} exceeds size limit {TOTAL_BYTES_MAX}"
+        "total size of search attributes {found} exceeds size limit {SEARCH_TOTAL_BYTES_MAX}"
     )))
 }
 
 const ENCODING: &str = "encoding";
 const JSON: &str = "json/plain";
 const TYPE: &str = "type";
-
-/// How many attributes may be set at once.
-pub(super) const KEYS_MAX: usize = 100;
-
-/// How large one value may be.
-pub(super) const VALUE_BYTES_MAX: usize = 2 * 1024;
-
-/// How large names and values may be together.
-pub(super) const TOTAL_BYTES_MAX: usize = 40 * 1024;

@@ -3,10 +3,8 @@
 use super::{schema, shown};
 use crate::{
     error::Code,
-    visibility::{
-        parse_count, parse_list,
-        query::{BYTES_MAX, NESTING_MAX},
-    },
+    limits::{QUERY_BYTES_MAX, QUERY_NESTING_MAX},
+    visibility::{parse_count, parse_list},
 };
 
 fn listed(text: &str) -> String {
@@ -264,14 +262,17 @@ fn order_and_limit_are_refused_with_a_reason() {
 
 #[test]
 fn hostile_lengths_are_refused() {
-    let long = "x".repeat(BYTES_MAX + 1);
+    let long = "x".repeat(QUERY_BYTES_MAX + 1);
     assert_eq!(listed(&long), "16385 bytes are too long, the limit is 16384 (at position 1)");
     let deep = |levels: usize| "(".repeat(levels) + "MyInt = 1" + &")".repeat(levels);
-    assert_eq!(listed(&deep(NESTING_MAX)), "(= MyInt 1)");
-    assert_eq!(listed(&deep(NESTING_MAX + 1)), "nested deeper than 100 levels (at position 102)");
-    let open = "(".repeat(BYTES_MAX);
+    assert_eq!(listed(&deep(QUERY_NESTING_MAX)), "(= MyInt 1)");
+    assert_eq!(
+        listed(&deep(QUERY_NESTING_MAX + 1)),
+        "nested deeper than 100 levels (at position 102)"
+    );
+    let open = "(".repeat(QUERY_BYTES_MAX);
     assert_eq!(listed(&open), "nested deeper than 100 levels (at position 102)");
-    let nots = "NOT ".repeat(BYTES_MAX / 4);
+    let nots = "NOT ".repeat(QUERY_BYTES_MAX / 4);
     assert_eq!(listed(&nots), "nested deeper than 100 levels (at position 405)");
 }
 

@@ -5,10 +5,9 @@ use steadfast_proto::common::{Payload, SearchAttributes};
 use steadfast_store::SearchType;
 
 use super::{schema, value_text};
-use crate::visibility::{
-    known_values, search_values,
-    values::{KEYS_MAX, TOTAL_BYTES_MAX, VALUE_BYTES_MAX, payload},
-    with_types,
+use crate::{
+    limits::{SEARCH_KEYS_MAX, SEARCH_TOTAL_BYTES_MAX, SEARCH_VALUE_BYTES_MAX},
+    visibility::{known_values, search_values, values::payload, with_types},
 };
 
 fn attributes<'a>(fields: impl IntoIterator<Item = (&'a str, Payload)>) -> SearchAttributes {
@@ -121,21 +120,21 @@ fn only_json_is_read_but_nothing_is_nothing_in_any_encoding() {
 #[test]
 fn there_may_not_be_too_many_or_too_large_ones() {
     let long = |bytes: usize| json!("x".repeat(bytes - 2)).to_string();
-    let fits = check("MyKeyword", &long(VALUE_BYTES_MAX));
+    let fits = check("MyKeyword", &long(SEARCH_VALUE_BYTES_MAX));
     assert!(fits.starts_with("MyKeyword="), "{fits}");
     assert_eq!(
-        check("MyKeyword", &long(VALUE_BYTES_MAX + 1)),
+        check("MyKeyword", &long(SEARCH_VALUE_BYTES_MAX + 1)),
         "search attribute MyKeyword value size 2049 exceeds size limit 2048"
     );
 
     let mut schema = schema();
-    let names: Vec<_> = (0..=KEYS_MAX).map(|number| format!("k{number:03}")).collect();
+    let names: Vec<_> = (0..=SEARCH_KEYS_MAX).map(|number| format!("k{number:03}")).collect();
     schema.custom.extend(names.iter().map(|name| (name.clone(), SearchType::Keyword)));
     let many = |count: usize, bytes: usize| {
         let fields = names.iter().take(count).map(|name| (name.as_str(), raw(&long(bytes))));
         search_values(&attributes(fields), &schema).map(|values| values.len())
     };
-    let each = TOTAL_BYTES_MAX / 20 - 4;
+    let each = SEARCH_TOTAL_BYTES_MAX / 20 - 4;
     assert_eq!(many(100, 3), Ok(100));
     assert_eq!(
         many(101, 3).unwrap_err().message,
