@@ -32,7 +32,7 @@ pub(crate) fn of_application(kind: &str, message: &str) -> Failure {
 }
 
 /// A time limit was passed.
-pub(crate) fn of_timeout(
+pub fn of_timeout(
     kind: enums::TimeoutType,
     message: &str,
     last_heartbeat_details: Option<common::Payloads>,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::{
     run::Identity,
-    state::{CadenceTerms, Started},
+    state::{CadenceTerms, Started, Target},
 };
 use steadfast_proto::{
     activity, command, common, deployment, enums, failure, history, protocol, sdk, taskqueue,
@@ -419,4 +419,6 @@ pub struct Start {
     pub signal: Option<Signal>,
     /// Set if it is started in Cadence's terms.
     pub cadence: Option<CadenceTerms>,
+    /// The schedule that starts it and wants to hear of its end.
+    pub scheduled_by: Option<Target>,
 }

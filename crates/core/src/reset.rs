@@ -22,7 +22,7 @@ use crate::{
     refused::Refused,
     run::{Identity, Run},
     span::from_wire,
-    state::{CadenceTerms, Child},
+    state::{CadenceTerms, Child, Target},
     transition::{Effect, Transition},
     tx::{Context, Tx},
 };
@@ -46,6 +46,8 @@ pub struct Reset {
     pub parent_run_id: String,
     /// Set if the base run was started in Cadence's terms.
     pub cadence: Option<CadenceTerms>,
+    /// The schedule that started the base run and hears of the new one's end.
+    pub scheduled_by: Option<Target>,
     /// What is not taken over from after the cut.
     pub exclude: BTreeSet<i32>,
 }
@@ -79,6 +81,7 @@ impl Run {
         run.state.create_request_id.clone_from(&reset.request_id);
         run.state.parent_run_id.clone_from(&reset.parent_run_id);
         run.state.cadence = reset.cadence;
+        run.state.scheduled_by.clone_from(&reset.scheduled_by);
         let mut tx = Tx::begin(&mut run, context);
         renew_limits(&mut tx);
         fail_task(&mut tx, &reset);

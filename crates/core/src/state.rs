@@ -113,6 +113,9 @@ pub struct State {
     /// Set for a run that was started in Cadence's terms.
     #[prost(message, optional, tag = "31")]
     pub cadence: Option<CadenceTerms>,
+    /// The schedule that started the chain and hears of its end.
+    #[prost(message, optional, tag = "40")]
+    pub scheduled_by: Option<Target>,
 }
 
 /// What Cadence's policy says of a workflow and the public one cannot. In these terms a workflow that
@@ -377,18 +380,18 @@ pub struct Message {
     #[prost(message, optional, tag = "1")]
     pub target: Option<Target>,
     /// What it says.
-    #[prost(oneof = "Notice", tags = "2, 3, 4, 5")]
+    #[prost(oneof = "Notice", tags = "2, 3, 4, 5, 6")]
     pub notice: Option<Notice>,
 }
 
-/// The run that a message is for.
+/// The run, or the schedule, that a message is for.
 #[expect(clippy::struct_field_names, reason = "each says which id")]
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Target {
     /// The namespace's id.
     #[prost(string, tag = "1")]
     pub namespace_id: String,
-    /// The workflow id.
+    /// The workflow id, or the schedule's id.
     #[prost(string, tag = "2")]
     pub workflow_id: String,
     /// One run, or empty for the current one.
@@ -415,6 +418,9 @@ pub enum Notice {
     /// To a child, initiated by this event: your parent was reset, and lives on as this run.
     #[prost(int64, tag = "5")]
     Adopt(i64),
+    /// To a schedule: what you started has closed. How is said by the last event of this run.
+    #[prost(bool, tag = "6")]
+    ScheduledClosed(bool),
 }
 
 impl State {

@@ -18,6 +18,8 @@ use steadfast_proto::{
     workflow::NewWorkflowExecutionInfo,
 };
 
+use crate::common::check;
+
 const ID: &str = "schedule-1";
 
 /// Noon on 1 January 2024.
@@ -222,9 +224,7 @@ fn what_was_missed_for_too_long_is_not_made_up_for() {
     asked.policies.as_mut().expect("policies").catchup_window = window;
     let mut story = Story::with(asked, None);
     story.tick(52);
-    insta::assert_snapshot!(story.told, @r"
-      52  tick           starting[12:40,12:50] running[] buffer 0 missed 3 due 60
-    ");
+    insta::assert_snapshot!(story.told, @r"  52  tick           starting[12:40,12:50] running[] buffer 0 missed 3 due 60");
 }
 
 #[test]
@@ -392,6 +392,7 @@ fn a_change_that_has_not_seen_the_last_one_is_refused() {
     let update = |conflict_token: Vec<u8>| Input::Update {
         schedule: Box::new(asked(Policy::BufferAll)),
         search_attributes: None,
+        memo: None,
         conflict_token,
         request_id: "r".to_owned(),
     };
@@ -434,4 +435,31 @@ fn a_row_of_an_older_release_is_still_read() {
     };
     let bytes = prost::Message::encode_to_vec(&state);
     assert_eq!(bytes, [0x2a, 1, b'r', 0x30, 3, 0x38, 5, 0x92, 1, 1, b'i']);
+}
+
+#[test]
+fn a_schedule_hears_of_the_last_run_that_it_began() {
+    insta::assert_snapshot!(check("
+        0 start Order schedule=nightly
+        0 take-task
+        1 complete continue(Order2,input=state)
+        1 show messages
+        1 take-task
+        2 complete done(ok)
+        2 show messages
+    "), @r"
+       1     0.000  WorkflowExecutionStarted Order
+       2     0.000  WorkflowTaskScheduled
+       3     0.000  WorkflowTaskStarted
+       4     1.000  WorkflowTaskCompleted
+       5     1.000  WorkflowExecutionContinuedAsNew initiator=Workflow
+    run 2:
+       1     0.000  WorkflowExecutionStarted Order2 initiator=Workflow
+       2     0.000  WorkflowTaskScheduled
+       3     0.000  WorkflowTaskStarted
+       4     1.000  WorkflowTaskCompleted
+       5     1.000  WorkflowExecutionCompleted ok
+    messages at 1: none
+    messages at 2: 0: scheduled-closed to nightly
+    ");
 }

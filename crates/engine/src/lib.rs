@@ -32,6 +32,7 @@ mod namespaces;
 mod query;
 mod rows;
 mod running;
+mod schedules;
 mod service;
 mod shard;
 mod start;

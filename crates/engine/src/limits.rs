@@ -11,6 +11,8 @@ pub struct Limits {
     pub cached_runs_max: usize,
     /// Closed runs among them that are kept for whoever asks how they went.
     pub cached_closed_runs_max: usize,
+    /// Schedules that all shards together keep in memory, beyond those that are in use.
+    pub cached_schedules_max: usize,
     /// Events of a run's newest history that are kept in memory for its next workflow task.
     pub tail_events_max: usize,
     /// Events on one page of history.
@@ -49,6 +51,7 @@ impl Default for Limits {
             run: steadfast_core::Limits::default(),
             cached_runs_max: 20_000,
             cached_closed_runs_max: 1_000,
+            cached_schedules_max: 1_000,
             tail_events_max: 256,
             history_page_max: 256,
             list_page_max: 1_000,

@@ -30,6 +30,9 @@ pub(crate) enum Unreadable {
     /// An event is missing.
     #[error(transparent)]
     Event(#[from] MissingEvent),
+    /// A schedule makes no sense.
+    #[error(transparent)]
+    Schedule(#[from] steadfast_core::schedule::Invalid),
 }
 
 /// Takes what changed of `run` since the last time, with the events of `transition`.

@@ -21,6 +21,8 @@ mod queues;
 mod reading;
 mod refusals;
 mod retries;
+mod schedule_overlaps;
+mod schedules;
 mod system;
 mod updates;
 mod waiting;

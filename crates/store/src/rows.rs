@@ -68,7 +68,8 @@ pub struct RunWrite {
 /// The names of a run.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct RunIdentity {
-    /// The namespace's id, not its name.
+    /// The namespace's id, not its name; or a space beside it, for what is no run but is kept like
+    /// one.
     pub namespace: String,
     /// The id that the user gave.
     pub workflow_id: String,

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The successor is part of the same transition: there is no moment at which the chain has no run.
-//! The parent hears of the last run only.
+//! The parent, and the schedule that started it, hear of the last run only.
 
 use steadfast_proto::{
     common, enums,
@@ -117,6 +117,7 @@ pub(crate) fn close_noted(tx: &mut Tx<'_>, event: impl Into<Attributes>, note: N
     abort_updates(tx);
     if !tx.run.state.ended_by_reset {
         tell_parent(tx);
+        tell_schedule(tx);
         for child in &children {
             tell_child(tx, child);
         }
@@ -198,6 +199,14 @@ pub(crate) fn tell_parent(tx: &mut Tx<'_>) {
         first_run_id: String::new(),
     };
     send(tx, target, Notice::ChildClosed(started.parent_initiated_event_id));
+}
+
+fn tell_schedule(tx: &mut Tx<'_>) {
+    if tx.out.successor.is_none()
+        && let Some(schedule) = tx.run.state.scheduled_by.clone()
+    {
+        send(tx, schedule, Notice::ScheduledClosed(true));
+    }
 }
 
 /// Also a child that is only just being started: should it come to life, it is told.

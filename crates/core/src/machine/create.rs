@@ -24,6 +24,7 @@ pub(crate) fn create(start: Start, context: Context<'_>) -> (Run, Transition) {
             next_event_id: 1,
             status: Status::Running.into(),
             create_request_id: start.request_id,
+            scheduled_by: start.scheduled_by,
             ..State::default()
         },
         ..Run::default()

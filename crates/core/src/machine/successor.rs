@@ -164,6 +164,7 @@ fn begin(tx: &mut Tx<'_>, mut started: Started) -> String {
         request_id: tx.run.state.create_request_id.clone(),
         signal: None,
         cadence: following_terms(tx, initiator),
+        scheduled_by: tx.run.state.scheduled_by.clone(),
     };
     let context = Context { now: tx.now, entropy: tx.entropy.split(), limits: tx.limits };
     tx.out.successor = Some(Box::new(create::create(start, context)));

@@ -51,6 +51,8 @@ pub enum Input {
         schedule: Box<schedule::Schedule>,
         /// The new search attributes; `None` leaves them.
         search_attributes: Option<common::SearchAttributes>,
+        /// The new memo; `None` leaves it.
+        memo: Option<common::Memo>,
         /// What the change has seen; empty for whatever there is.
         conflict_token: Vec<u8>,
         /// Makes it count once.
@@ -180,9 +182,7 @@ impl Schedule {
             }
             _ => count,
         };
-        let after = Timestamp(self.state.considered);
-        let turns = self.times.between(after, Timestamp::MAX).map(|turn| turn.due);
-        turns.skip_while(|due| *due <= now).take(most).collect()
+        self.times.future(Timestamp(self.state.considered), now).take(most).collect()
     }
 
     /// Its times, whatever it does about them.
@@ -200,7 +200,7 @@ impl Schedule {
                     self.patch(patch, now);
                 }
             }
-            Input::Update { schedule, search_attributes, conflict_token, request_id } => {
+            Input::Update { schedule, search_attributes, memo, conflict_token, request_id } => {
                 if self.state.requests.contains(&request_id) {
                     return Ok(());
                 }
@@ -213,6 +213,9 @@ impl Schedule {
                 self.consider(now);
                 self.times = times;
                 self.update(*schedule, search_attributes, now);
+                if memo.is_some() {
+                    self.state.memo = memo;
+                }
             }
             Input::Started { request_id, run_id } => self.started(&request_id, run_id, now),
             Input::NotStarted { request_id } => drop(self.take_starting(&request_id)),

@@ -30,3 +30,4 @@ pub use machine::{Closed, Input, Refused, Schedule};
 pub use spec::canonical;
 pub use state::{Backfill, Closing, Pending, ScheduleState};
 pub use times::{Times, Turn};
+pub use turns::catchup_window;

@@ -77,6 +77,12 @@ impl Times {
             .take_while(move |turn| turn.nominal <= until)
     }
 
+    /// When the times after the nominal time `after` are due, without those that are over at `now`.
+    pub fn future(&self, after: Timestamp, now: Timestamp) -> impl Iterator<Item = Timestamp> + '_ {
+        let due = self.between(after, Timestamp::MAX).map(|turn| turn.due);
+        due.skip_while(move |due| *due <= now)
+    }
+
     /// The next time that is neither excluded nor too late.
     fn nominal(&self, after: i64) -> Option<i64> {
         let mut after = after.max(self.start.map_or(i64::MIN, seconds::before));

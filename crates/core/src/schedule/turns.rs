@@ -27,7 +27,8 @@ impl Schedule {
 
     /// Takes in the times that have come. `true` if there are more of them.
     pub(super) fn consider(&mut self, now: Timestamp) -> bool {
-        let catchup = self.catchup_window();
+        let given = span::from_wire(self.policies().catchup_window.as_ref());
+        let catchup = catchup_window(given);
         for _ in 0..TURNS_AT_ONCE {
             let Some(turn) = self.next_turn() else {
                 self.state.considered = self.state.considered.max(now.nanos());
@@ -53,13 +54,6 @@ impl Schedule {
             return None;
         }
         self.times.next(Timestamp(self.state.considered))
-    }
-
-    fn catchup_window(&self) -> Duration {
-        match span::from_wire(self.policies().catchup_window.as_ref()) {
-            Duration::ZERO => CATCHUP,
-            given => given.max(CATCHUP_MIN),
-        }
     }
 
     /// Takes in times of the past that somebody asked for. `true` if there are more of them.
@@ -181,6 +175,14 @@ impl Schedule {
             return None;
         }
         Some(span::kept(self.state.delete_at).unwrap_or_else(|| now.after(KEPT)))
+    }
+}
+
+/// For how long what was missed is made up for; nothing is the default.
+pub fn catchup_window(given: Duration) -> Duration {
+    match given {
+        Duration::ZERO => CATCHUP,
+        given => given.max(CATCHUP_MIN),
     }
 }
 

@@ -7,8 +7,8 @@ use steadfast_core::{
     ChildStartFailed, ChildStarted, CompleteActivity, CompleteWorkflowTask, ExternalAnswered,
     ExternalRefused, FailActivity, FailWorkflowTask, Heartbeat, Identity, Input, Parent,
     PauseActivity, ResetActivity, Run, Selector, Signal, Start, StartActivity, StartWorkflowTask,
-    Terminate, Timestamp, UnpauseActivity, UpdateActivityOptions, WorkflowTaskToken, policy,
-    span::instant_to_wire,
+    Target, Terminate, Timestamp, UnpauseActivity, UpdateActivityOptions, WorkflowTaskToken,
+    policy, span::instant_to_wire,
 };
 use steadfast_proto::{
     activity, common, enums,
@@ -32,7 +32,7 @@ pub(crate) fn identity() -> Identity {
     }
 }
 
-/// A new run: `start Type run= exec= task= delay= init= … cron= parent=`.
+/// A new run: `start Type run= exec= task= delay= init= … cron= parent= schedule=`.
 pub(crate) fn start(call: &Call, now: Timestamp) -> Start {
     let identity = identity();
     let expires = call.get("exec").map(|text| instant_to_wire(now.after(length(text))));
@@ -71,6 +71,9 @@ pub(crate) fn start(call: &Call, now: Timestamp) -> Start {
         cadence: call
             .span("cadence")
             .map(|span| CadenceTerms { expiration: span.seconds * 1_000_000_000, expires_at: 0 }),
+        scheduled_by: call
+            .get("schedule")
+            .map(|id| Target { workflow_id: id.to_owned(), ..Target::default() }),
     }
 }
 

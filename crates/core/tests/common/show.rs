@@ -30,6 +30,7 @@ pub(crate) fn show(world: &World, call: &Call) -> String {
                     Some(Notice::Terminate(_)) => "terminate".to_owned(),
                     Some(Notice::Cancel(_)) => "cancel".to_owned(),
                     Some(Notice::Adopt(id)) => format!("adopt #{id}"),
+                    Some(Notice::ScheduledClosed(_)) => "scheduled-closed".to_owned(),
                     None => "nothing".to_owned(),
                 };
                 let run = format!("{}{}", target.run_id, target.first_run_id);

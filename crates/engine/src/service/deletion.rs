@@ -56,8 +56,13 @@ impl Engine {
         }
     }
 
-    /// Removes a page of a namespace's runs. Whether there was anything left to remove.
+    /// Removes a page of a namespace's schedules or, if there are none, of its runs. Whether there
+    /// was anything left to remove.
     async fn delete_some(&self, namespace_id: &str) -> Result<bool, Error> {
+        // They would start more runs.
+        if self.delete_schedules(namespace_id, RUNS_AT_ONCE).await? {
+            return Ok(true);
+        }
         let namespace = namespace_id.to_owned();
         let page = self.store().list(namespace, Filter::All, None, RUNS_AT_ONCE).await?;
         let deletions: Vec<_> = page

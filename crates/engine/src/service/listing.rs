@@ -131,25 +131,21 @@ impl Engine {
         asked: Page<'_>,
     ) -> Result<(Vec<WorkflowExecutionInfo>, Vec<u8>), Error> {
         let schema = Schema::new(namespace.search_attributes());
-        let after = page::<ListToken>(asked.token)?.map(|token| VisibilityPosition {
-            close_time: (token.close_time != OPEN).then_some(Timestamp(token.close_time)),
-            start_time: Timestamp(token.start_time),
-            run: RunNumber(token.run),
-        });
-        let page_max = self.shared().limits.list_page_max;
-        let limit = match usize::try_from(asked.size) {
-            Ok(size) if size > 0 => size.min(page_max),
-            _ => page_max,
-        };
+        let after = position(asked.token)?;
+        let limit = self.page_size(asked.size);
         let listing = self.store().list(namespace.id.clone(), filter, after, limit).await?;
-        let next_page_token = listing.next.map(|position| {
-            let close_time = position.close_time.map_or(OPEN, Timestamp::nanos);
-            let start_time = position.start_time.nanos();
-            ListToken { close_time, start_time, run: position.run.0 }.encode_to_vec()
-        });
         let executions: Result<Vec<_>, Error> =
             listing.rows.iter().map(|(_, row)| visibility::execution_info(row, &schema)).collect();
-        Ok((executions?, next_page_token.unwrap_or_default()))
+        Ok((executions?, page_token(listing.next)))
+    }
+
+    /// How many rows a page has, of those that were asked for.
+    pub(super) fn page_size(&self, asked: i32) -> usize {
+        let page_max = self.shared().limits.list_page_max;
+        match usize::try_from(asked) {
+            Ok(size) if size > 0 => size.min(page_max),
+            _ => page_max,
+        }
     }
 
     /// A time in a range, which ends now if nothing is said.
@@ -198,6 +194,26 @@ fn of_status(status: Status) -> Result<Filter, Error> {
         return Err(Error::invalid("status_filter: a closed workflow has another status."));
     }
     Ok(Filter::Compare(Field::Status, Compare::Equal, Value::Int(i32::from(status).into())))
+}
+
+/// Where a page begins; empty is the first one.
+pub(super) fn position(token: &[u8]) -> Result<Option<VisibilityPosition>, Error> {
+    let position = |token: ListToken| VisibilityPosition {
+        close_time: (token.close_time != OPEN).then_some(Timestamp(token.close_time)),
+        start_time: Timestamp(token.start_time),
+        run: RunNumber(token.run),
+    };
+    Ok(page::<ListToken>(token)?.map(position))
+}
+
+/// What names the place where the next page begins; empty at the end.
+pub(super) fn page_token(next: Option<VisibilityPosition>) -> Vec<u8> {
+    let token = |position: VisibilityPosition| {
+        let close_time = position.close_time.map_or(OPEN, Timestamp::nanos);
+        let start_time = position.start_time.nanos();
+        ListToken { close_time, start_time, run: position.run.0 }.encode_to_vec()
+    };
+    next.map(token).unwrap_or_default()
 }
 
 /// The close time of a run that has none.

@@ -16,6 +16,7 @@ mod namespaces;
 mod operator;
 mod query;
 mod queues;
+mod schedules;
 mod search_attributes;
 mod start;
 mod system;

@@ -286,6 +286,7 @@ impl Starter {
             request_id: std::mem::take(&mut self.wanted.request_id),
             signal: self.signal.take(),
             cadence: self.wanted.cadence,
+            scheduled_by: None,
         };
         let hold_task = self.hold_task;
         let mut wishes = Wishes { task_for: eager, hold_task, ..Wishes::default() };
@@ -344,6 +345,20 @@ fn split(
         ..StartWorkflowExecutionRequest::default()
     };
     (start, signal)
+}
+
+/// Whether a request is one that can be carried out.
+pub(super) fn check_start(
+    namespace: &Namespace,
+    request: &StartWorkflowExecutionRequest,
+) -> Result<(), Error> {
+    check(namespace, request)?;
+    match &request.retry_policy {
+        None => Ok(()),
+        Some(given) => {
+            policy::checked(given).map(drop).map_err(|fault| Error::invalid(fault.to_string()))
+        }
+    }
 }
 
 fn check(namespace: &Namespace, request: &StartWorkflowExecutionRequest) -> Result<(), Error> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use steadfast_core::{CancelRequest, Identity, Input, Reset, Run, Signal, Terminate};
+use steadfast_core::{CancelRequest, Identity, Input, Reset, Run, Signal, Target, Terminate};
 use steadfast_proto::{
     enums::ResetReapplyExcludeType,
     history::HistoryEvent,
@@ -158,6 +158,7 @@ impl Engine {
             finish_event_id: request.workflow_task_finish_event_id,
             parent_run_id: String::new(),
             cadence: None,
+            scheduled_by: seen.scheduled_by.clone(),
             exclude: excluded(&request.reset_reapply_exclude_types, request.reset_reapply_type),
         };
         let address = Address::of(&namespace.id, &seen.identity.workflow_id, "");
@@ -174,6 +175,7 @@ struct Seen {
     /// The first run of its chain.
     chain: String,
     last_event_id: i64,
+    scheduled_by: Option<Target>,
 }
 
 fn seen(number: RunNumber, run: &Run) -> Seen {
@@ -182,6 +184,7 @@ fn seen(number: RunNumber, run: &Run) -> Seen {
         identity: run.identity().clone(),
         chain: run.first_run_id().to_owned(),
         last_event_id: run.last_event_id(),
+        scheduled_by: run.state().scheduled_by.clone(),
     }
 }
 

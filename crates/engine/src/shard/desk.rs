@@ -62,6 +62,16 @@ impl<'a> Desk<'a> {
         self.shard.releases.append(&mut self.releases);
     }
 
+    /// Something that is to be written.
+    pub(super) fn put(&mut self, write: RunWrite) {
+        self.writes.push(write);
+    }
+
+    /// Remembers that a run, or a schedule, was given something.
+    pub(super) fn touch(&mut self, number: RunNumber) {
+        self.touched.insert(number);
+    }
+
     /// The runs that were given something, when it all came to nothing.
     pub(super) fn touched(&mut self) -> BTreeSet<RunNumber> {
         std::mem::take(&mut self.touched)

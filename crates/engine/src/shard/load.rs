@@ -8,11 +8,11 @@ use steadfast_store::{Lookup, Order, Outcome, RunIdentity, RunNumber, RunRows};
 use super::{
     Entry, Shard, Shared,
     job::{Address, Job},
-    mail::{LoadError, Loaded, Mail},
+    mail::{Content, LoadError, Loaded, Mail},
 };
 use crate::{
     error::{Code, Error},
-    rows,
+    rows, schedules,
 };
 
 impl Shard {
@@ -37,8 +37,8 @@ impl Shard {
         let absent = match loaded.outcome {
             Err(error) => return self.refuse(jobs, &loaded.address, &error),
             Ok(None) => true,
-            Ok(Some((rows, run))) => {
-                let is_known = self.cache.get(rows.run).is_some();
+            Ok(Some((rows, content))) => {
+                let is_known = self.find(&Address::Number(rows.run)).is_some();
                 // A run that was let go of in between may have changed since it was read.
                 if !is_known && self.cache.may_have_evicted(rows.run, loaded.evictions) {
                     for job in jobs {
@@ -53,8 +53,13 @@ impl Shard {
                     }
                     return;
                 }
-                if !is_known {
-                    self.take_run(&rows, *run);
+                match content {
+                    _ if is_known => {}
+                    Content::Run(run) => self.take_run(&rows, *run),
+                    Content::Schedule(entry) => {
+                        self.due.set(rows.run, None, entry.schedule.next_due());
+                        self.schedules.insert(rows.run, *entry);
+                    }
                 }
                 if matches!(loaded.address, Address::Current { .. }) {
                     self.cache.set_current(rows.run);
@@ -63,7 +68,7 @@ impl Shard {
             }
         };
         for job in jobs {
-            match self.cache.find(job.address()) {
+            match self.find(job.address()) {
                 Some(number) => self.perform(job, Some(number)),
                 None if absent && *job.address() == loaded.address => self.perform(job, None),
                 None => self.dispatch(job),
@@ -129,7 +134,7 @@ impl Shard {
 async fn read_patiently(
     shared: &Shared,
     address: &Address,
-) -> Result<Option<(RunRows, Box<Run>)>, LoadError> {
+) -> Result<Option<(RunRows, Content)>, LoadError> {
     let (mut wait, longest) = shared.limits.commit_retry;
     for _ in 0..READ_TRIES {
         match read(shared, address).await {
@@ -144,16 +149,17 @@ async fn read_patiently(
     read(shared, address).await
 }
 
-async fn read(
-    shared: &Shared,
-    address: &Address,
-) -> Result<Option<(RunRows, Box<Run>)>, LoadError> {
+async fn read(shared: &Shared, address: &Address) -> Result<Option<(RunRows, Content)>, LoadError> {
     let Some(rows) = shared.store.load(lookup(address)).await? else { return Ok(None) };
+    if schedules::is_schedule(&rows.identity) {
+        let entry = schedules::read(&rows)?;
+        return Ok(Some((rows, Content::Schedule(Box::new(entry)))));
+    }
     let namespace = shared.namespaces.with_id(&rows.identity.namespace);
     let name = namespace.map(|namespace| namespace.name.clone()).unwrap_or_default();
     let stored = rows::read(&rows, &name)?;
     let run = with_events(shared, &rows, stored).await?;
-    Ok(Some((rows, Box::new(run))))
+    Ok(Some((rows, Content::Run(Box::new(run)))))
 }
 
 async fn with_events(shared: &Shared, rows: &RunRows, stored: Stored) -> Result<Run, LoadError> {

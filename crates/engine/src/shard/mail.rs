@@ -7,7 +7,7 @@ use steadfast_store::{RunNumber, RunRows};
 use tokio::sync::{mpsc, oneshot};
 
 use super::job::{Address, Job};
-use crate::{error::Error, rows::Unreadable};
+use crate::{error::Error, rows::Unreadable, schedules};
 
 /// A letter to a shard.
 pub(crate) enum Mail {
@@ -32,7 +32,15 @@ pub(crate) struct Loaded {
     pub(crate) evictions: u64,
     /// How far the shard's works were durable when the reading began.
     pub(crate) durable: u64,
-    pub(crate) outcome: Result<Option<(RunRows, Box<Run>)>, LoadError>,
+    pub(crate) outcome: Result<Option<(RunRows, Content)>, LoadError>,
+}
+
+/// What was read.
+pub(crate) enum Content {
+    /// A run.
+    Run(Box<Run>),
+    /// A schedule.
+    Schedule(Box<schedules::Entry<Box<dyn Job>>>),
 }
 
 /// Why a run could not be read.

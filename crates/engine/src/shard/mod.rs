@@ -24,6 +24,7 @@ mod load;
 mod mail;
 mod notices;
 mod outbox;
+mod schedule;
 mod shared;
 mod tasks;
 
@@ -42,12 +43,14 @@ pub(crate) use desk::{Desk, Wishes};
 pub(crate) use entry::{Entry, UpdateWatcher, Watcher};
 pub(crate) use job::{Address, Job, PendingKey};
 pub(crate) use mail::{Mail, Mailbox};
+pub(crate) use schedule::{ScheduleEntry, address as schedule_address};
 pub(crate) use shared::{RunNumbers, Shared, earlier};
 pub(crate) use tasks::fill_history;
 
 use crate::{
     committer::{Handle, Release, Watermark, Work},
     error::Error,
+    schedules::Schedules,
 };
 use due::{Due, Place};
 
@@ -58,6 +61,9 @@ pub(crate) struct Shard {
     committer: Handle,
     durable: Arc<Watermark>,
     pub(crate) cache: Cache,
+    /// Schedules in memory, each with the jobs that wait until it has heard of its starts.
+    schedules: Schedules<Box<dyn Job>>,
+    schedules_max: usize,
     cache_max: usize,
     closed_max: usize,
     due: Due,
@@ -93,6 +99,8 @@ impl Shard {
             committer,
             durable,
             cache: Cache::default(),
+            schedules: Schedules::default(),
+            schedules_max: limits.cached_schedules_max / shards.max(1),
             cache_max: limits.cached_runs_max / shards.max(1),
             closed_max: limits.cached_closed_runs_max / shards.max(1),
             due: Due::new(limits.due_horizon, limits.due_page_max),
@@ -133,6 +141,7 @@ impl Shard {
             self.submit();
             self.cache.evict(self.cache_max, self.durable.get());
             self.cache.evict_closed(self.closed_max, self.durable.get());
+            self.evict_schedules();
             self.forget_quarantine();
             if self.stopping.is_some() {
                 break;
@@ -194,7 +203,7 @@ impl Shard {
             queue.push_back(job);
             return;
         }
-        if let Some(number) = self.cache.find(job.address()) {
+        if let Some(number) = self.find(job.address()) {
             self.perform(job, Some(number));
         } else {
             self.load(job.address().clone());
@@ -221,8 +230,10 @@ impl Shard {
     /// Forgets a run that is not what it should be. It is read again once all that it was part of
     /// is durable: before that, the store does not know it as it is.
     fn set_apart(&mut self, number: RunNumber) {
-        let Some(entry) = self.cache.remove(number) else { return };
-        self.due.set(number, entry.run.next_due(), None);
+        let run = self.cache.remove(number).map(|entry| entry.run.next_due());
+        let schedule = || self.schedules.remove(number).map(|entry| entry.schedule.next_due());
+        let Some(due) = run.or_else(schedule) else { return };
+        self.due.set(number, due, None);
         let is_written = self.writes.iter().any(|write| write.run == number);
         let until = if is_written { self.next_work } else { self.next_work - 1 };
         self.quarantined.insert(number, until);

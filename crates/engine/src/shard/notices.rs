@@ -1,16 +1,17 @@
-//! What a run has to say to its parent and its children, when it closes or takes another's place.
+//! What a run has to say to its parent, its children and its schedule, when it closes or takes another's place.
 //!
 //! ```text
 //!   closed child ──── closed ────▶ parent (or the run that lives on after its reset)
 //!   closed parent ── end, cancel ──▶ child
 //!   reset parent ──── adopt ──────▶ child ── closed already? ──▶ closed
+//!   closed run ────── closed ────▶ the schedule that started it
 //! ```
 //!
 //! Each is a row of the sender's until it is acknowledged.
 
 use std::sync::Arc;
 
-use steadfast_core::{Adopt, CancelRequest, ChildClosed, Input, Notice, Run, Terminate};
+use steadfast_core::{Adopt, CancelRequest, ChildClosed, Input, Notice, Run, Target, Terminate};
 use steadfast_proto::{
     common,
     history::{
@@ -25,10 +26,11 @@ use super::{
     desk::Desk,
     job::{Address, Job},
     outbox::{ENGINE, Sender, deliver, post},
+    schedule,
 };
 use crate::{
     error::{Code, Error},
-    history,
+    history, schedules,
 };
 
 /// Sends one of a run's messages.
@@ -41,16 +43,27 @@ pub(super) fn send(desk: &mut Desk<'_>, from: RunNumber, message: u64) {
         return;
     };
     let sender = Sender::of(&shared, from, run);
-    let address = Address::of(&target.namespace_id, &target.workflow_id, &target.run_id);
+    let address = address_of(&target, &notice);
     let chain = run.first_run_id().to_owned();
     let close = entry.close_event.clone();
     let last_event_id = run.last_event_id();
-    let child_run_id = target.first_run_id;
-    let job = NoticeJob { address, sender, message, notice, child_run_id, chain, close };
-    if matches!(job.notice, Notice::ChildClosed(_)) && job.close.is_none() {
+    let request_id = run.state().create_request_id.clone();
+    let job = NoticeJob { address, sender, message, notice, target, chain, request_id, close };
+    let tells_how = matches!(job.notice, Notice::ChildClosed(_) | Notice::ScheduledClosed(_));
+    if tells_how && job.close.is_none() {
         read_close_and_post(desk, job, last_event_id);
     } else {
         post(desk, job);
+    }
+}
+
+fn address_of(target: &Target, notice: &Notice) -> Address {
+    let Target { namespace_id, workflow_id, run_id, .. } = target;
+    match notice {
+        Notice::ScheduledClosed(_) => schedule::address(namespace_id, workflow_id),
+        Notice::ChildClosed(_) | Notice::Terminate(_) | Notice::Cancel(_) | Notice::Adopt(_) => {
+            Address::of(namespace_id, workflow_id, run_id)
+        }
     }
 }
 
@@ -59,10 +72,12 @@ struct NoticeJob {
     sender: Sender,
     message: u64,
     notice: Notice,
-    /// The first run of the child that it is for.
-    child_run_id: String,
+    /// Whom it is for, by all names.
+    target: Target,
     /// The first run of the sender's chain.
     chain: String,
+    /// The request that began the sender's chain.
+    request_id: String,
     close: Option<Arc<HistoryEvent>>,
 }
 
@@ -82,10 +97,10 @@ impl Job for NoticeJob {
             return;
         }
         match (found, self.input()) {
+            (Some(number), None) => self.tell_schedule(desk, number),
             // A run that is closed has no more use for it.
             (Some(number), Some(input)) => drop(desk.apply(number, input)),
             (None, _) => self.answer_for_the_gone(desk),
-            (Some(_), None) => {}
         }
         let delivered = Input::MessageDelivered(self.message);
         self.sender.answer(desk, delivered);
@@ -106,7 +121,7 @@ impl NoticeJob {
                 Some(run?.state().reset_run_id.as_str()).filter(|id| !id.is_empty())
             }
             Notice::Adopt(_) => self.child_elsewhere(run),
-            Notice::Terminate(_) | Notice::Cancel(_) => None,
+            Notice::Terminate(_) | Notice::Cancel(_) | Notice::ScheduledClosed(_) => None,
         };
         let (namespace_id, workflow_id) = self.address.workflow()?;
         run_id.map(|run_id| Address::of(namespace_id, workflow_id, run_id))
@@ -114,9 +129,11 @@ impl NoticeJob {
 
     /// The child's last run is meant, also when its id has another owner by now.
     fn child_elsewhere<'a>(&'a self, run: Option<&'a Run>) -> Option<&'a str> {
-        match run.filter(|run| run.first_run_id() == self.child_run_id) {
+        match run.filter(|run| run.first_run_id() == self.target.first_run_id) {
             Some(run) => run.follower(),
-            None => matches!(self.address, Address::Current { .. }).then_some(&self.child_run_id),
+            None => {
+                matches!(self.address, Address::Current { .. }).then_some(&self.target.first_run_id)
+            }
         }
     }
 
@@ -126,16 +143,29 @@ impl NoticeJob {
         let identity = ENGINE.to_owned();
         let close = Attributes::from(Terminated { identity, ..Terminated::default() });
         let execution = self.child();
-        let first_run_id = self.child_run_id.clone();
+        let first_run_id = self.target.first_run_id.clone();
         let closed = ChildClosed { initiated_event_id, first_run_id, execution, close };
         self.sender.clone().answer(desk, Input::ChildClosed(Box::new(closed)));
     }
 
     fn child(&self) -> common::WorkflowExecution {
         let workflow_id = self.address.workflow().map_or("", |(_, id)| id).to_owned();
-        common::WorkflowExecution { workflow_id, run_id: self.child_run_id.clone() }
+        common::WorkflowExecution { workflow_id, run_id: self.target.first_run_id.clone() }
     }
 
+    /// A schedule is not a run, and takes other inputs.
+    fn tell_schedule(&self, desk: &mut Desk<'_>, number: RunNumber) {
+        if !matches!(self.notice, Notice::ScheduledClosed(_)) {
+            return;
+        }
+        let mut execution = self.sender.execution();
+        execution.run_id.clone_from(&self.chain);
+        let last = self.close.as_ref().and_then(|event| event.attributes.as_ref());
+        let closed = schedules::closed(self.request_id.clone(), execution, last);
+        desk.tell_schedule(number, &self.target.run_id, closed);
+    }
+
+    /// What a run is told.
     fn input(&self) -> Option<Input> {
         Some(match &self.notice {
             Notice::ChildClosed(initiated_event_id) => {
@@ -159,6 +189,7 @@ impl NoticeJob {
                 child_of: Some(self.sender.parent()),
                 ..CancelRequest::default()
             }),
+            Notice::ScheduledClosed(_) => return None,
             Notice::Adopt(initiated_event_id) => Input::Adopt(Adopt {
                 parent: self.sender.parent(),
                 initiated_event_id: *initiated_event_id,

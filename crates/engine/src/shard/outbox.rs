@@ -74,9 +74,11 @@ impl Job for TickJob {
     }
 
     fn run(self: Box<Self>, desk: &mut Desk<'_>, found: Option<RunNumber>) {
-        if let Some(number) = found {
+        match found {
+            Some(number) if desk.schedule(number).is_some() => desk.tick_schedule(number),
             // A run refuses nothing about time passing.
-            let _ = desk.apply(number, Input::Tick);
+            Some(number) => drop(desk.apply(number, Input::Tick)),
+            None => {}
         }
     }
 
@@ -95,8 +97,10 @@ impl Job for RecoverJob {
     }
 
     fn run(self: Box<Self>, desk: &mut Desk<'_>, found: Option<RunNumber>) {
-        if let Some(number) = found {
-            desk.hand_out(number);
+        match found {
+            Some(number) if desk.schedule(number).is_some() => desk.send_for_schedule(number),
+            Some(number) => desk.hand_out(number),
+            None => {}
         }
     }
 
@@ -334,6 +338,7 @@ impl StartChildJob {
             request_id: self.request_id.clone(),
             signal: None,
             cadence: None,
+            scheduled_by: None,
         };
         desk.create(&namespace, start, &mut Wishes::default());
         Some(run_id)

@@ -4,6 +4,12 @@ use jiff::SignedDuration;
 use steadfast_proto::enums::WorkflowExecutionStatus as Status;
 use steadfast_retry::Timestamp;
 
+/// An instant as RFC 3339 writes it, in whole seconds.
+pub(crate) fn instant_text(at: Timestamp) -> String {
+    let at = jiff::Timestamp::from_second(at.nanos().div_euclid(1_000_000_000));
+    at.map(|at| at.to_string()).unwrap_or_default()
+}
+
 /// An instant as RFC 3339 writes it, in any zone. One that is too far away to be counted in
 /// nanoseconds becomes the first or the last there is: `0001-01-01T00:00:00Z` means "always".
 pub(super) fn instant(text: &str) -> Option<Timestamp> {

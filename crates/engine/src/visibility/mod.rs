@@ -24,6 +24,7 @@ mod values;
 
 pub(crate) use division::without_internal;
 pub(crate) use info::{count_response, execution_info};
+pub(crate) use literal::instant_text;
 pub(crate) use query::{parse_count, parse_list};
 pub(crate) use schema::Schema;
-pub(crate) use values::{known_values, search_values, with_types};
+pub(crate) use values::{known_values, payload, search_values, with_types};

@@ -23,23 +23,33 @@ pub(crate) struct Schema {
     pub(crate) custom: BTreeMap<String, SearchType>,
     /// There are no others: what is asked about are no runs.
     only_custom: bool,
+    /// Whether it is schedules that are asked about, which have an id of their own.
+    schedules: bool,
 }
 
 impl Schema {
     /// The schema of a namespace with these custom attributes.
     pub(crate) fn new(custom: BTreeMap<String, SearchType>) -> Self {
-        Self { custom, only_custom: false }
+        Self { custom, ..Self::default() }
     }
 
     /// The attributes of something that is no run.
     pub(crate) fn only(custom: BTreeMap<String, SearchType>) -> Self {
-        Self { custom, only_custom: true }
+        Self { custom, only_custom: true, ..Self::default() }
+    }
+
+    /// The attributes of schedules.
+    pub(crate) fn of_schedules(custom: BTreeMap<String, SearchType>) -> Self {
+        Self { custom, schedules: true, ..Self::default() }
     }
 
     /// The attribute with this name, to ask about.
     pub(crate) fn lookup(&self, name: &str) -> Option<Field> {
         if self.only_custom {
             return Some(Field::Custom(name.to_owned(), *self.custom.get(name)?));
+        }
+        if self.schedules && name == "ScheduleId" {
+            return Some(Field::WorkflowId);
         }
         match SYSTEM.iter().find(|(known, ..)| *known == name) {
             Some((_, field, _)) => Some(field.clone()),

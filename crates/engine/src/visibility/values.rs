@@ -62,7 +62,7 @@ pub(crate) fn with_types(mut attributes: SearchAttributes, schema: &Schema) -> S
 }
 
 /// A value as a payload.
-pub(super) fn payload(value: &Json, kind: SearchType) -> Payload {
+pub(crate) fn payload(value: &Json, kind: SearchType) -> Payload {
     let metadata = [(ENCODING, JSON), (TYPE, schema::type_name(kind))];
     Payload {
         metadata: metadata

@@ -2,6 +2,7 @@
 
 pub(crate) mod calls;
 mod commands;
+mod schedules;
 mod store;
 
 use std::{
@@ -14,6 +15,7 @@ use steadfast_engine::{Clock, Engine, Limits, Options, Timestamp, Wait};
 use steadfast_store::{Memory, Sqlite, Store, sqlite};
 
 pub(crate) use commands::*;
+pub(crate) use schedules::*;
 pub(crate) use store::{Fault, Scripted};
 
 pub(crate) const NAMESPACE: &str = "default";

@@ -5,7 +5,7 @@ use steadfast_retry::Timestamp;
 use super::fixture::{Backend, Owner, create, identity, listed, wait, write};
 use crate::{
     filter::{Compare, Field, Filter, SearchType, Value},
-    rows::{Group, Listing, RunIdentity, RunWrite, VisibilityPosition, VisibilityRow},
+    rows::{Group, Listing, Lookup, RunIdentity, RunWrite, VisibilityPosition, VisibilityRow},
 };
 
 /// By close, then by start, then by number.
@@ -50,6 +50,26 @@ pub fn the_last_page_says_so(backend: &dyn Backend) {
     assert!(page(&owner, None, 3).next.is_some());
     assert_eq!(page(&owner, None, 4).next, None);
     assert_eq!(page(&owner, None, 5).next, None);
+}
+
+/// What is kept beside the runs of a namespace, under its own names, is neither listed nor counted
+/// nor found as one of them.
+pub fn a_space_beside_a_namespace_is_another_one(backend: &dyn Backend) {
+    let mut owner = Owner::of(backend);
+    let beside = |row: &mut VisibilityRow| {
+        "ns/beside".clone_into(&mut row.identity.namespace);
+        "workflow-1".clone_into(&mut row.identity.workflow_id);
+    };
+    owner.commit(vec![times(1, 10, None), listed(2, beside)]);
+    assert_eq!(numbers(&page(&owner, None, 100)), [1]);
+    let there = owner.store.list("ns/beside".to_owned(), Filter::All, None, 100);
+    assert_eq!(numbers(&wait(there).expect("a read")), [2]);
+    let current = |namespace: &str| {
+        let workflow_id = "workflow-1".to_owned();
+        let lookup = Lookup::Current { namespace: namespace.to_owned(), workflow_id };
+        wait(owner.store.load(lookup)).expect("a read").map(|rows| rows.run.0)
+    };
+    assert_eq!((current("ns"), current("ns/beside")), (Some(1), Some(2)));
 }
 
 /// Every column. Values come by name.

@@ -118,6 +118,7 @@ macro_rules! conformance_tests {
                     open_runs_come_first_then_the_newest,
                     pages_continue_where_the_last_one_ended,
                     the_last_page_says_so,
+                    a_space_beside_a_namespace_is_another_one,
                     rows_come_back_as_they_were,
                     a_later_row_replaces_the_earlier_one,
                     namespaces_do_not_mix,
