@@ -21,7 +21,7 @@ use steadfast_proto::{
 use steadfast_store::{Filter, RunNumber};
 use tokio::sync::oneshot;
 
-use super::{Engine, answer, check_length, listing, start};
+use super::{Engine, check_length, listing, start};
 use crate::{
     error::{Code, Detail, Error},
     namespaces::Namespace,
@@ -63,7 +63,7 @@ impl Engine {
         let (slot, reply) = oneshot::channel();
         let patch = request.initial_patch;
         self.post(CreateJob { address, name, state, patch, slot });
-        Ok(CreateScheduleResponse { conflict_token: answer(reply).await? })
+        Ok(CreateScheduleResponse { conflict_token: self.answer(reply).await? })
     }
 
     /// Shows a schedule. One that has just decided to start something is shown when it has.
@@ -190,7 +190,7 @@ impl Engine {
             let address = schedule_address(namespace_id, &row.identity.workflow_id);
             let (slot, reply) = oneshot::channel();
             self.post(ChangeJob { address, change: Change::Delete, slot });
-            match answer(reply).await {
+            match self.answer(reply).await {
                 Err(error) if error.code != Code::NotFound => return Err(error),
                 Ok(()) | Err(_) => {}
             }
@@ -208,7 +208,7 @@ impl Engine {
         let address = schedule_address(&namespace.id, schedule_id);
         let (slot, reply) = oneshot::channel();
         self.post(LookJob { address, look, slot });
-        answer(reply).await
+        self.answer(reply).await
     }
 
     async fn change_schedule(
@@ -221,7 +221,7 @@ impl Engine {
         let address = schedule_address(&namespace.id, schedule_id);
         let (slot, reply) = oneshot::channel();
         self.post(ChangeJob { address, change, slot });
-        answer(reply).await
+        self.answer(reply).await
     }
 }
 
