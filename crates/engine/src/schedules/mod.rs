@@ -2,7 +2,7 @@
 //!
 //! A schedule is kept like a run: it has a number, a state row with a due time, and a row for
 //! lists. It lives in a space of its own beside the runs of its namespace, so that neither finds
-//! the other (decision 7).
+//! the other (decision 9).
 
 mod action;
 mod cache;

@@ -16,7 +16,7 @@ use steadfast_proto::{
 
 use super::{
     Engine, check_length,
-    system::{CLUSTER, HAS_SCHEDULES, capabilities},
+    system::{CLUSTER, capabilities},
 };
 use crate::{
     error::{Code, Detail, Error},
@@ -180,7 +180,7 @@ fn describe(namespace: &Namespace) -> DescribeNamespaceResponse {
                 memo_size_limit_error: bytes(limits.memo_bytes_max),
                 ..namespace_info::Limits::default()
             }),
-            supports_schedules: HAS_SCHEDULES,
+            supports_schedules: true,
         }),
         config: Some(NamespaceConfig {
             workflow_execution_retention_ttl: span::to_wire(retention),

@@ -26,7 +26,7 @@ impl Engine {
                 signal_and_query_header: true,
                 internal_error_differentiation: true,
                 activity_failure_include_heartbeat: true,
-                supports_schedules: HAS_SCHEDULES,
+                supports_schedules: true,
                 encoded_failure_attributes: true,
                 upsert_memo: true,
                 eager_workflow_start: true,
@@ -117,8 +117,6 @@ pub(super) fn capabilities() -> namespace_info::Capabilities {
 /// the versions that they know.
 const API_VERSION: &str = "1.30.0";
 
-/// Whether schedules can be made.
-pub(super) const HAS_SCHEDULES: bool = false;
 
 /// The name of the only cluster.
 pub(super) const CLUSTER: &str = "active";

@@ -109,17 +109,17 @@ service! {
             -> DescribeBatchOperationResponse;
         Read namespace list_batch_operations(ListBatchOperationsRequest)
             -> ListBatchOperationsResponse;
+        Write namespace create_schedule(CreateScheduleRequest) -> CreateScheduleResponse;
+        Read namespace describe_schedule(DescribeScheduleRequest) -> DescribeScheduleResponse;
+        Write namespace update_schedule(UpdateScheduleRequest) -> UpdateScheduleResponse;
+        Write namespace patch_schedule(PatchScheduleRequest) -> PatchScheduleResponse;
+        Read namespace list_schedule_matching_times(ListScheduleMatchingTimesRequest)
+            -> ListScheduleMatchingTimesResponse;
+        Write namespace delete_schedule(DeleteScheduleRequest) -> DeleteScheduleResponse;
+        Read namespace list_schedules(ListSchedulesRequest) -> ListSchedulesResponse;
+        Read namespace count_schedules(CountSchedulesRequest) -> CountSchedulesResponse;
     }
     refuses {
-        create_schedule(CreateScheduleRequest) -> CreateScheduleResponse;
-        describe_schedule(DescribeScheduleRequest) -> DescribeScheduleResponse;
-        update_schedule(UpdateScheduleRequest) -> UpdateScheduleResponse;
-        patch_schedule(PatchScheduleRequest) -> PatchScheduleResponse;
-        list_schedule_matching_times(ListScheduleMatchingTimesRequest)
-            -> ListScheduleMatchingTimesResponse;
-        delete_schedule(DeleteScheduleRequest) -> DeleteScheduleResponse;
-        list_schedules(ListSchedulesRequest) -> ListSchedulesResponse;
-        count_schedules(CountSchedulesRequest) -> CountSchedulesResponse;
         deprecate_namespace(DeprecateNamespaceRequest) -> DeprecateNamespaceResponse;
         list_archived_workflow_executions(ListArchivedWorkflowExecutionsRequest)
             -> ListArchivedWorkflowExecutionsResponse;
