@@ -117,7 +117,6 @@ pub(super) fn capabilities() -> namespace_info::Capabilities {
 /// the versions that they know.
 const API_VERSION: &str = "1.30.0";
 
-
 /// The name of the only cluster.
 pub(super) const CLUSTER: &str = "active";
 
