@@ -43,6 +43,8 @@ fn write_described(set: &FileDescriptorSet) -> io::Result<()> {
             && !package.contains(".cloud.")
             && !package.contains(".testservice."))
             || package.starts_with("google.")
+            // What the services' own file imports.
+            || package.starts_with("nexusannotations.")
     });
     for file in &mut described.file {
         file.source_code_info = None;

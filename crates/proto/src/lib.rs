@@ -2,7 +2,7 @@
 //!
 //! Messages are those of the published crate, under short names for the packages that Steadfast
 //! speaks. With the feature `services` the service traits that a server implements are generated
-//! beside them. There is no event model of our own: what an SDK wrote is given back as it was.
+//! beside them; with `clients` there are the clients that call one. There is no event model of our own: what an SDK wrote is given back as it was.
 
 pub use prost;
 /// Durations, timestamps and `Any`, as the published crate has them.
@@ -18,6 +18,18 @@ pub use temporalio_protos::temporal::api::{
     taskqueue::v1 as taskqueue, update::v1 as update, version::v1 as version, worker::v1 as worker,
     workflow::v1 as workflow, workflowservice::v1 as workflowservice,
 };
+
+/// The clients that call a server.
+#[cfg(feature = "clients")]
+pub mod clients {
+    pub use temporalio_protos::{
+        grpc::health::v1::{self as health, health_client::HealthClient},
+        temporal::api::{
+            operatorservice::v1::operator_service_client::OperatorServiceClient,
+            workflowservice::v1::workflow_service_client::WorkflowServiceClient,
+        },
+    };
+}
 
 /// The service traits that a server implements.
 #[cfg(feature = "services")]
