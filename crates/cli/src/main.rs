@@ -3,34 +3,75 @@
 //! ```text
 //!   main ── parses, runs one command, turns its error into text and an exit code
 //!   serve ─ runs the engine on a data file until somebody asks to stop
-//!   stop ── how somebody asks
+//!   dev ─── the same for tests: in memory, gone when it stops
+//!   workflow, activity, schedule, namespace, task_queue, batch, operator
+//!     └──── call a server (client), answer with tables or JSON (output)
 //! ```
 
 #![expect(clippy::print_stdout, reason = "a command answers on standard output")]
 #![expect(clippy::print_stderr, reason = "what went wrong is told on standard error")]
 
+mod activity;
+mod batch;
+mod client;
+mod completion;
+mod dev;
+mod input;
+mod names;
+mod namespace;
+mod operator;
+mod output;
+mod pages;
+mod schedule;
 mod serve;
 mod stop;
+mod target;
+mod task_queue;
+mod time;
+mod trouble;
+mod workflow;
 
-use std::process::ExitCode;
+use std::{future::Future, process::ExitCode};
 
+use anyhow::{Context as _, Result};
 use clap::{Parser, Subcommand};
+
+use crate::trouble::{EXIT_CODES, exit_code, is_broken_pipe};
 
 /// Protobuf messages are many small allocations, made on one thread and dropped on another.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let result = match Args::parse().command {
-        Command::Serve(args) => serve::run(&args),
-    };
-    match result {
+    match run(Args::parse().command) {
         Ok(()) => ExitCode::SUCCESS,
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
-            ExitCode::FAILURE
+            exit_code(&error)
         }
     }
+}
+
+fn run(command: Command) -> Result<()> {
+    match command {
+        Command::Serve(args) => serve::run(&args),
+        Command::Server(args) => dev::run(&args),
+        Command::Workflow(args) => calling(workflow::run(&args)),
+        Command::Activity(args) => calling(activity::run(&args)),
+        Command::Schedule(args) => calling(schedule::run(&args)),
+        Command::Namespace(args) => calling(namespace::run(&args)),
+        Command::TaskQueue(args) => calling(task_queue::run(&args)),
+        Command::Batch(args) => calling(batch::run(&args)),
+        Command::Operator(args) => calling(operator::run(&args)),
+        Command::Completion(args) => completion::run::<Args>(&args),
+    }
+}
+
+/// Runs a command that calls a server.
+fn calling(command: impl Future<Output = Result<()>>) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.context("starting up")?.block_on(Box::pin(command))
 }
 
 /// A durable workflow engine: work that survives crashes, retries and restarts.
@@ -45,10 +86,13 @@ struct Args {
 enum Command {
     /// Run the engine on a data file until it is asked to stop
     Serve(serve::Args),
+    Server(Box<dev::Args>),
+    Workflow(Box<workflow::Args>),
+    Activity(Box<activity::Args>),
+    Schedule(Box<schedule::Args>),
+    Namespace(Box<namespace::Args>),
+    TaskQueue(Box<task_queue::Args>),
+    Batch(Box<batch::Args>),
+    Operator(Box<operator::Args>),
+    Completion(completion::Args),
 }
-
-const EXIT_CODES: &str = "\
-Exit codes:
-  0  it did what was asked, or was asked to stop and stopped
-  1  it could not; the reason is on standard error
-  2  the arguments were wrong; nothing was done";

@@ -1,0 +1,115 @@
+//! `steadfast server start-dev`: a server for tests, with the flags that SDK test environments and
+//! fingers know. In memory unless a file is named.
+
+mod args;
+mod dynamic_config;
+
+pub(crate) use args::Args;
+
+use std::{path::absolute, sync::Arc};
+
+use anyhow::{Context as _, Result};
+use steadfast_engine::{Engine, Options};
+use steadfast_proto::{
+    operatorservice::AddSearchAttributesRequest, prost_types::Duration,
+    workflowservice::RegisterNamespaceRequest,
+};
+use steadfast_server::{Options as Doors, Server};
+use steadfast_store::{Memory, Sqlite, Store, sqlite};
+use tokio::runtime::Builder;
+
+use self::args::{Command, StartDev};
+use crate::{operator::kind, output::say, stop, trouble::Trouble};
+
+/// Serves until somebody asks to stop.
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let Command::StartDev(args) = &args.command;
+    let asked = stop::Asked::listen()?;
+    let mut options = Options::default();
+    for warning in dynamic_config::apply(&args.dynamic_config_value, &mut options.limits)? {
+        eprintln!("warning: {warning}");
+    }
+    let runtime = Builder::new_multi_thread().enable_all().build().context("starting up")?;
+    let store = open_store(args)?;
+    let server = runtime.block_on(open(args, Arc::clone(&store), options))?;
+    // A suite that reads no output, or has gone, is served all the same.
+    let _ = say(&banner(args, &server));
+    asked.wait();
+    runtime.block_on(async {
+        server.stop().await;
+        store.close().await
+    })?;
+    // Whoever still holds a connection does not hold the process.
+    runtime.shutdown_background();
+    let _ = say("stopped");
+    Ok(())
+}
+
+/// The engine with the namespaces and search attributes that were asked for, and its door.
+async fn open(args: &StartDev, store: Arc<dyn Store>, options: Options) -> Result<Server> {
+    let engine = Engine::open(store, options).await.context("cannot start on the data")?;
+    for name in &args.namespace {
+        add_namespace(&engine, name).await?;
+    }
+    let names = args.namespace.iter().map(String::as_str);
+    for namespace in names.chain(["default"]) {
+        add_search_attributes(&engine, namespace, args).await?;
+    }
+    let grpc = (args.ip.address(), args.port).into();
+    Ok(Server::open(engine, Doors { grpc }).await?)
+}
+
+fn open_store(args: &StartDev) -> Result<Arc<dyn Store>> {
+    let Some(path) = &args.db_filename else { return Ok(Arc::new(Memory::new())) };
+    let path = absolute(path).context("finding the data file")?;
+    let store = Sqlite::open(&path, &sqlite::Options::default())
+        .with_context(|| format!("cannot open --db-filename {}", path.display()))?;
+    Ok(Arc::new(store))
+}
+
+/// Makes a namespace, unless the file has it already.
+async fn add_namespace(engine: &Engine, name: &str) -> Result<()> {
+    let request = RegisterNamespaceRequest {
+        namespace: name.to_owned(),
+        workflow_execution_retention_period: Some(Duration { seconds: 24 * 3_600, nanos: 0 }),
+        ..RegisterNamespaceRequest::default()
+    };
+    match engine.register_namespace(request).await {
+        Ok(_) => Ok(()),
+        Err(error) if error.code == steadfast_engine::Code::AlreadyExists => Ok(()),
+        Err(error) => Err(error).with_context(|| format!("--namespace {name}")),
+    }
+}
+
+async fn add_search_attributes(engine: &Engine, namespace: &str, args: &StartDev) -> Result<()> {
+    let mut request = AddSearchAttributesRequest {
+        namespace: namespace.to_owned(),
+        ..AddSearchAttributesRequest::default()
+    };
+    for pair in &args.search_attribute {
+        let wrong = |error| {
+            Trouble::usage(format!("--search-attribute {}={}: {error}", pair.key, pair.value))
+        };
+        let kind = kind(&pair.value).map_err(wrong)?;
+        request.search_attributes.insert(pair.key.clone(), kind.into());
+    }
+    if !request.search_attributes.is_empty() {
+        engine.add_search_attributes(request).await.context("--search-attribute")?;
+    }
+    Ok(())
+}
+
+fn banner(args: &StartDev, server: &Server) -> String {
+    let data = match &args.db_filename {
+        Some(path) => path.display().to_string(),
+        None => "in memory, gone when it stops".to_owned(),
+    };
+    format!(
+        "steadfast {version}, a server for tests\n\
+         data   {data}\n\
+         gRPC   {grpc}\n\
+         press Ctrl-C to stop\n",
+        version = env!("CARGO_PKG_VERSION"),
+        grpc = server.grpc(),
+    )
+}

@@ -1,0 +1,10 @@
+//! The commands as a user meets them: the real binary against a real server.
+
+mod activities;
+mod dev;
+mod rig;
+mod schedules;
+mod server;
+mod troubles;
+mod worker;
+mod workflows;

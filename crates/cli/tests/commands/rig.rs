@@ -1,0 +1,135 @@
+//! A server in a process of its own, and commands that are run against it.
+
+use std::{
+    io::{BufRead as _, BufReader, Lines},
+    process::{Child, ChildStdout, Command, Output, Stdio},
+};
+
+use regex::Regex;
+
+use crate::worker::Worker;
+
+/// A server for one test.
+pub(crate) struct Dev {
+    pub(crate) child: Child,
+    pub(crate) address: String,
+    pub(crate) lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Dev {
+    pub(crate) fn start() -> Self {
+        Self::with(&[])
+    }
+
+    pub(crate) fn with(flags: &[&str]) -> Self {
+        let mut child = command(&["server", "start-dev", "--port", "0", "--headless"])
+            .args(flags)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary starts");
+        let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+        let mut next = || lines.next().expect("another line").expect("text");
+        let address = loop {
+            if let Some(address) = next().strip_prefix("gRPC   ") {
+                break address.to_owned();
+            }
+        };
+        assert_eq!(next(), "press Ctrl-C to stop");
+        Self { child, address, lines }
+    }
+
+    /// A command against this server.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = command(args);
+        command.env("STEADFAST_ADDRESS", &self.address);
+        command
+    }
+
+    pub(crate) fn output(&self, args: &[&str]) -> Output {
+        self.command(args).output().expect("the binary starts")
+    }
+
+    /// What a command says when all goes well, without what differs from run to run.
+    pub(crate) fn says(&self, args: &[&str]) -> String {
+        let output = self.output(args);
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {error}");
+        masked(&text(&output.stdout))
+    }
+
+    /// What a command answers in JSON.
+    pub(crate) fn json(&self, args: &[&str]) -> serde_json::Value {
+        let output = self.command(args).args(["--output", "json"]).output().expect("it starts");
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {error}");
+        serde_json::from_slice(&output.stdout).expect("JSON")
+    }
+
+    /// The exit code and the error of a command that must not do what it was asked.
+    pub(crate) fn refuses(&self, args: &[&str]) -> (i32, String) {
+        refusal(&self.output(args))
+    }
+
+    pub(crate) fn worker(&self) -> Worker {
+        Worker::connect(&self.address)
+    }
+
+    /// A workflow of type `Order` on the queue `orders`.
+    pub(crate) fn start_order(&self, id: &str) {
+        self.says(&[
+            "workflow",
+            "start",
+            "--type",
+            "Order",
+            "-t",
+            "orders",
+            "-w",
+            id,
+            "-i",
+            "{\"n\":1}",
+        ]);
+    }
+}
+
+impl Drop for Dev {
+    fn drop(&mut self) {
+        // It may have been asked to stop by the test.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub(crate) fn command(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_steadfast"));
+    for name in ["STEADFAST_ADDRESS", "TEMPORAL_ADDRESS", "TEMPORAL_NAMESPACE", "NO_COLOR"] {
+        command.env_remove(name);
+    }
+    command.env("USER", "tester").env("HOSTNAME", "here");
+    command.args(args);
+    command
+}
+
+pub(crate) fn refusal(output: &Output) -> (i32, String) {
+    let code = output.status.code().expect("an exit code");
+    assert_ne!(code, 0, "{}", text(&output.stdout));
+    (code, masked(&text(&output.stderr)))
+}
+
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Times, distances and fresh ids differ from run to run.
+pub(crate) fn masked(text: &str) -> String {
+    let rules = [
+        (r"\d{4}-\d\d-\d\dT[\d:.]+Z", "<time>"),
+        (r"\((in )?[\dhms ]+( ago)?\)", "(<distance>)"),
+        (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "<id>"),
+        (r"\d+ bytes", "<size> bytes"),
+    ];
+    let mask = |text: String, (pattern, by): &(&str, &str)| {
+        Regex::new(pattern).expect("a pattern").replace_all(&text, *by).into_owned()
+    };
+    rules.iter().fold(text.to_owned(), mask)
+}
