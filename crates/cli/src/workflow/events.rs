@@ -139,6 +139,7 @@ const SUBJECTS: &[&str] = &[
     "markerName",
     "meta.updateId",
     "acceptedRequest.input.name",
+    "request.input.name",
     "operation",
     "workflowType.name",
     "workflowExecution.workflowId",
