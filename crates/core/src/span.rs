@@ -44,6 +44,11 @@ pub fn to_wire(span: Duration) -> Option<steadfast_proto::prost_types::Duration>
     })
 }
 
+/// A limit for the wire: zero is none, and is not there. SDKs show their users the difference.
+pub fn limit_to_wire(limit: Duration) -> Option<steadfast_proto::prost_types::Duration> {
+    if limit.is_zero() { None } else { to_wire(limit) }
+}
+
 /// The shorter of two limits, of which zero is none.
 pub fn shorter(one: Duration, other: Duration) -> Duration {
     match (one, other) {

@@ -243,6 +243,29 @@ fn changed_options_hold_from_then_on_and_make_older_offers_void() {
 }
 
 #[test]
+fn a_changed_policy_holds_for_the_wait_that_has_begun() {
+    insta::assert_snapshot!(check("
+        0 run Order schedule(a,Charge,stc=50s,init=60s,coef=1)
+        0 take a
+        1 fail a boom
+        1 show due
+        2 options a init=5s
+        2 show due
+        3 options a restore
+        3 show due
+        4 options a attempts=1
+    "), @r#"
+       5     0.000  ActivityTaskScheduled a Charge
+       6     0.000  ActivityTaskStarted #5 attempt=1
+       7     4.000  ActivityTaskFailed #5 MaximumAttemptsReached "boom"
+       8     4.000  WorkflowTaskScheduled
+    due at 1: 61
+    due at 2: 6
+    due at 3: 61
+    "#);
+}
+
+#[test]
 fn a_shorter_limit_holds_for_the_attempt_that_runs() {
     insta::assert_snapshot!(check("
         0 run Order schedule(a,Charge,stc=50s)

@@ -206,8 +206,8 @@ pub(crate) fn resolved(
         given => given.min(limits.task_timeout_max),
     };
     let task = if run.is_zero() { task } else { task.min(run) };
-    started.workflow_execution_timeout = span::to_wire(execution);
-    started.workflow_run_timeout = span::to_wire(run);
+    started.workflow_execution_timeout = span::limit_to_wire(execution);
+    started.workflow_run_timeout = span::limit_to_wire(run);
     started.workflow_task_timeout = span::to_wire(task);
     started.workflow_execution_expiration_time =
         (!execution.is_zero()).then(|| span::instant_to_wire(now.after(backoff).after(execution)));

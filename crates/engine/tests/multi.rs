@@ -3,7 +3,10 @@
 use steadfast_engine::{Code, Detail, Error};
 use steadfast_proto::{
     common::WorkflowType,
-    enums::{UpdateWorkflowExecutionLifecycleStage as Stage, WorkflowIdConflictPolicy as Conflict},
+    enums::{
+        UpdateWorkflowExecutionLifecycleStage as Stage, WorkflowIdConflictPolicy as Conflict,
+        WorkflowIdReusePolicy as Reuse,
+    },
     workflowservice as ws,
     workflowservice::execute_multi_operation_request as asked,
     workflowservice::execute_multi_operation_response::response::Response,
@@ -188,6 +191,39 @@ async fn a_closed_run_makes_room_for_a_new_one() {
     let call = execute(&rig, both(start(Conflict::UseExisting), update("u-1")));
     let (answer, _) = tokio::join!(call, worker(&rig));
     assert_ne!(answer.expect("both").0.run_id, old);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_update_that_a_closed_run_left_undone_is_begun_anew_or_refused() {
+    for reuse in [Reuse::AllowDuplicate, Reuse::RejectDuplicate] {
+        let rig = Rig::new().await;
+        let wanted = || {
+            let mut start = start(Conflict::UseExisting);
+            start.workflow_id_reuse_policy = reuse.into();
+            both(start, update("u-1"))
+        };
+        let close = async {
+            let task = rig.next_task(QUEUE).await;
+            say(&rig, &task, vec![accepted(&task)], vec![complete("done")]).await;
+        };
+        let (answer, ()) = tokio::join!(execute(&rig, wanted()), close);
+        let (first, left) = answer.expect("both");
+        assert!(success_is_missing(left.outcome), "the run ended without it");
+        if reuse == Reuse::RejectDuplicate {
+            let refused = execute(&rig, wanted()).await.expect_err("the id is used");
+            assert_eq!(refused.code, Code::AlreadyExists);
+            continue;
+        }
+        let (answer, _) = tokio::join!(execute(&rig, wanted()), worker(&rig));
+        let (second, done) = answer.expect("both");
+        assert_ne!(second.run_id, first.run_id);
+        assert_eq!(success(done.outcome), "\"raised\"");
+    }
+}
+
+fn success_is_missing(outcome: Option<steadfast_proto::update::Outcome>) -> bool {
+    use steadfast_proto::update::outcome::Value;
+    !matches!(outcome.and_then(|it| it.value), Some(Value::Success(_)))
 }
 
 #[tokio::test(start_paused = true)]

@@ -49,10 +49,38 @@ async fn readers_updates_and_queries_answer_before_their_callers_give_up() {
     assert_eq!(rig.elapsed(), 3);
     let update = calls::update_of("order-1", "u-1", Stage::Completed);
     let seen = rig.engine().within(SHORT).update_workflow_execution(update).await;
-    assert_eq!((seen.expect("no error").stage(), rig.elapsed()), (Stage::Admitted, 6));
+    assert_eq!(seen.expect_err("nobody").code, Code::DeadlineExceeded);
+    assert_eq!(rig.elapsed(), 6);
+    let update = calls::update_of("order-1", "u-1", Stage::Completed);
+    let patient = rig.engine().within(Duration::from_secs(1_000));
+    let seen = patient.update_workflow_execution(update).await.expect("an answer");
+    assert_eq!((seen.stage(), rig.elapsed()), (Stage::Admitted, 26), "as far as it is");
     let asked = rig.engine().within(SHORT).query_workflow(calls::query("order-1")).await;
     assert_eq!(asked.expect_err("nobody").code, Code::DeadlineExceeded);
-    assert_eq!(rig.elapsed(), 9);
+    assert_eq!(rig.elapsed(), 29);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_is_kept_waiting_when_the_engine_stops() {
+    let rig = Rig::new().await;
+    asleep(&rig).await;
+    let engine = rig.engine();
+    let update = calls::update_of("order-1", "u-1", Stage::Completed);
+    let (task, work, updated, asked, ()) = tokio::join!(
+        engine.poll_workflow_task_queue(calls::task_poll("other")),
+        engine.poll_activity_task_queue(calls::activity_poll(QUEUE)),
+        engine.update_workflow_execution(update),
+        engine.query_workflow(calls::query("order-1")),
+        async {
+            rig.settle().await;
+            engine.stop().await;
+        }
+    );
+    assert_eq!(task.expect_err("no more").code, Code::Unavailable);
+    assert_eq!(work.expect_err("no more").code, Code::Unavailable);
+    assert_eq!(updated.expect_err("nobody").code, Code::Unavailable);
+    assert_eq!(asked.expect_err("nobody").code, Code::Unavailable);
+    assert_eq!(rig.elapsed(), 0);
 }
 
 #[tokio::test(start_paused = true)]

@@ -112,8 +112,14 @@ pub(crate) fn update(tx: &mut Tx<'_>, input: &UpdateActivityOptions) -> Result<(
         activity.row.options =
             if input.restore_original { None } else { Some(merged(activity, input, run_timeout)?) };
         activity.row.stamp += 1;
-        if !activity.is_started() && !activity.is_paused() && activity.row.queued {
+        if activity.is_started() || activity.is_paused() {
+            continue;
+        }
+        if activity.row.queued {
             activity_retry::enqueue(tx, id);
+        } else if let Some(earliest) = activity_retry::go_on(tx, id) {
+            // It waits for its next attempt: from now on as the new policy says.
+            dispatch(tx, id, earliest, Duration::ZERO);
         }
     }
     Ok(())

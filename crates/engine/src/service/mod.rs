@@ -77,9 +77,8 @@ impl Engine {
     }
 
     /// The same engine for a caller that waits no longer than `span` from now: calls that wait
-    /// answer by then as they do when their own time is over. A poll answers empty, a history or an
-    /// update with how far it is, a query that it timed out. For the time that an answer travels,
-    /// ask for less than there is.
+    /// answer by then. A poll answers empty, a history with how far it is, a query or an update
+    /// that it timed out. For the time that an answer travels, ask for less than there is.
     #[must_use]
     pub fn within(&self, span: Duration) -> Self {
         let deadline = self.now().after(span);

@@ -139,8 +139,11 @@ impl UpdateWithStartJob {
         Ok((started, watched))
     }
 
+    /// Whether the run has this update. One that a closed run has left undone is not had by
+    /// anybody: what becomes of the request is for the policy on used ids to say.
     fn is_known(&self, run: &Run) -> bool {
-        run.updates().get(&self.wanted.update_id).is_some()
+        let update = run.updates().get(&self.wanted.update_id);
+        update.is_some_and(|update| run.is_open() || update.is_completed())
     }
 
     fn is_by_this_request(&self, desk: &Desk<'_>, number: RunNumber) -> bool {

@@ -90,7 +90,8 @@ impl Engine {
             seen.outcome = self.recorded_outcome(number, event_id).await?;
         }
         let Some(watch) = watch else { return Ok(seen) };
-        let read_wait = self.patience(self.shared().limits.read_wait);
+        let longest = self.shared().limits.read_wait;
+        let read_wait = self.patience(longest);
         match within(self.shared(), read_wait, watch).await {
             Some(Ok(UpdateProgress::Accepted)) => Ok(SeenUpdate { stage: Stage::Accepted, ..seen }),
             Some(Ok(UpdateProgress::Completed(outcome))) => {
@@ -98,7 +99,10 @@ impl Engine {
             }
             Some(Ok(UpdateProgress::Aborted(why))) => Err(aborted(why)),
             Some(Err(_)) => Err(self.no_answer()),
-            None => Ok(seen),
+            // Who has set a limit wants to hear that it was reached: SDKs take any other answer
+            // for a reason to ask again, with the same limit.
+            None if read_wait < longest => self.check_running().and_then(|()| Err(timed_out())),
+            None => self.check_running().map(|()| seen),
         }
     }
 
@@ -238,6 +242,10 @@ fn wanted_stage(policy: Option<&update::WaitPolicy>, otherwise: Stage) -> Result
         )),
         Some(stage) => Ok(stage),
     }
+}
+
+fn timed_out() -> Error {
+    Error::new(Code::DeadlineExceeded, "the update did not get as far as wanted in the time given")
 }
 
 fn aborted(why: Aborted) -> Error {
