@@ -66,9 +66,12 @@ pub(crate) async fn serve(
         .http2_keepalive_timeout(Some(KEEPALIVE_TIMEOUT))
         .add_service(workflow)
         .add_service(operator)
-        .add_service(healthy)
-        .add_optional_service(reflection().build_v1().ok())
-        .add_optional_service(reflection().build_v1alpha().ok())
+        // SDKs may compress whatever they send, health checks too.
+        .add_service(healthy.accept_compressed(Gzip))
+        .add_optional_service(reflection().build_v1().ok().map(|it| it.accept_compressed(Gzip)))
+        .add_optional_service(
+            reflection().build_v1alpha().ok().map(|it| it.accept_compressed(Gzip)),
+        )
         .serve_with_incoming_shutdown(incoming, stop)
         .await
 }
