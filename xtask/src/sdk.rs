@@ -17,6 +17,16 @@ use crate::{command, tree};
 /// The suites, in the order in which they run.
 const SUITES: &[Suite] = &[
     Suite {
+        name: "python",
+        needs: &[Tool { program: "python3", packages: &["python3", "python3-venv"] }],
+        steps: &[
+            &["python3", "-m", "venv", VENV],
+            &[PYTHON, "-m", "pip", "install", "--quiet", "--requirement", "requirements.txt"],
+            // Most of its time is spent waiting, so there are more at it than there are cores.
+            &[PYTHON, "-B", "-m", "pytest", "--quiet", "--numprocesses", "4"],
+        ],
+    },
+    Suite {
         name: "typescript",
         needs: &[Tool { program: "npm", packages: &["nodejs", "npm"] }],
         steps: &[
@@ -38,6 +48,10 @@ const SUITES: &[Suite] = &[
         steps: &[&["mvn", "--quiet", "--batch-mode", "test"]],
     },
 ];
+
+/// Where what the Python suite needs is installed.
+const VENV: &str = "../../target/sdk-python";
+const PYTHON: &str = "../../target/sdk-python/bin/python";
 
 /// An SDK's tests.
 struct Suite {

@@ -2,7 +2,8 @@
 //!
 //! In Rust: functions that carry an attribute whose last word is `test` (or `rstest`), and names
 //! of promises that are handed to a macro with `test`, `case` or `conformance` in its name. A test
-//! that is ignored checks nothing and does not count. In Python, below `tests/`: `def test_…`.
+//! that is ignored checks nothing and does not count. In Python, below `tests/`: `def test_…`, but
+//! not those that are marked to be skipped or to fail.
 
 use std::{collections::BTreeSet, fmt};
 
@@ -57,14 +58,25 @@ fn place(path: &str) -> String {
 
 fn python(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    for line in text.lines() {
-        let line = line.trim_start();
+    let mut marked = false;
+    for line in text.lines().map(str::trim_start) {
+        if line.starts_with("pytestmark") && checks_nothing(line) {
+            return BTreeSet::new();
+        }
+        marked |= line.starts_with('@') && checks_nothing(line);
         let line = line.strip_prefix("async ").unwrap_or(line);
-        if let Some(rest) = line.strip_prefix("def ").filter(|rest| rest.starts_with("test_")) {
+        let Some(rest) = line.strip_prefix("def ") else { continue };
+        if rest.starts_with("test_") && !marked {
             found.insert(rest.split('(').next().unwrap_or_default().trim().to_owned());
         }
+        marked = false;
     }
     found
+}
+
+/// Whether a mark of pytest says that a test is not run, or is expected to fail.
+fn checks_nothing(mark: &str) -> bool {
+    [".skip", ".xfail"].iter().any(|word| mark.contains(word))
 }
 
 fn rust(text: &str) -> BTreeSet<String> {
@@ -179,6 +191,15 @@ mod tests {
             tests(&file("tests/python/test_retry.py")).iter().map(Test::to_string).collect();
         assert_eq!(names, ["tests::test_retry::test_t_05_x", "tests::test_retry::test_y"]);
         assert!(tests(&file("tools/a.py")).is_empty());
+    }
+
+    #[test]
+    fn python_tests_that_check_nothing_are_not_found() {
+        let one = "@pytest.mark.xfail(reason=\"later\")\nasync def test_t_05_x():\n    pass\n\
+            @pytest.mark.parametrize(\"a\", [1])\ndef test_t_06_y(a): pass\n";
+        assert_eq!(python(one).into_iter().collect::<Vec<_>>(), ["test_t_06_y"]);
+        let all = "pytestmark = pytest.mark.skip\ndef test_t_05_x(): pass\n";
+        assert!(python(all).is_empty());
     }
 
     #[test]
