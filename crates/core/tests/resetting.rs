@@ -151,7 +151,7 @@ fn signals_and_updates_that_came_after_the_point_are_taken_over() {
       10    10.000  WorkflowTaskCompleted
       11    10.000  WorkflowExecutionUpdateAccepted u1
       12    10.000  WorkflowExecutionUpdateCompleted u1
-    updates at 9: u1/request
+    updates at 9: none
     "#);
 }
 
@@ -295,10 +295,9 @@ fn an_update_that_came_with_the_reset_survives_a_task_that_fails() {
         9 take-task
         9 complete timer(bad)
         10 take-task
-        10 show updates
         10 fail-task nondeterminism one
         11 take-task
-        11 show updates
+        12 complete accept(u1) respond(u1,yes)
     "), @r#"
        5     1.000  WorkflowTaskScheduled
        6     2.000  WorkflowTaskStarted
@@ -314,9 +313,12 @@ fn an_update_that_came_with_the_reset_survives_a_task_that_fails() {
        6     8.000  WorkflowTaskScheduled
        7     9.000  WorkflowTaskStarted
        8     9.000  WorkflowTaskFailed BadStartTimerAttributes "BadStartTimerAttributes: A valid StartToFireTimeout is not set on command."
+       9    10.000  WorkflowTaskScheduled attempt=3
+      10    11.000  WorkflowTaskStarted
+      11    12.000  WorkflowTaskCompleted
+      12    12.000  WorkflowExecutionUpdateAccepted u1
+      13    12.000  WorkflowExecutionUpdateCompleted u1
     answered at 9: BadStartTimerAttributes: A valid StartToFireTimeout is not set on command.
-    updates at 10: u1/request
-    updates at 11: u1/request
     "#);
 }
 
@@ -331,7 +333,8 @@ fn a_restart_keeps_a_reset_run() {
         10 reset 9 again
         10 crash
         11 take-task
-        11 show updates activities
+        11 show activities
+        12 complete accept(u1)
     "), @r#"
        5     0.000  ActivityTaskScheduled a Charge
        6     1.000  WorkflowExecutionSignaled s
@@ -353,7 +356,8 @@ fn a_restart_keeps_a_reset_run() {
       10    10.000  WorkflowExecutionUpdateAdmitted u1
       11    10.000  WorkflowTaskScheduled
       12    11.000  WorkflowTaskStarted
-    updates at 11: u1/request
+      13    12.000  WorkflowTaskCompleted
+      14    12.000  WorkflowExecutionUpdateAccepted u1
     activities at 11: a SCHEDULED attempt=1;
     "#);
 }

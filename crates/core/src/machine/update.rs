@@ -124,12 +124,15 @@ pub(crate) fn are_waiting(run: &Run) -> bool {
     in_flight(run).any(|(_, update)| is_waiting(update))
 }
 
-/// What the workflow task that is under way says to the worker.
+/// What the workflow task that is under way says to the worker. An update that came with a reset is
+/// in its history: SDKs make the message of that event themselves, and would take ours for a second
+/// request.
 pub(crate) fn messages(run: &Run) -> Vec<Message> {
     let Some(task) = run.state.task.as_ref().filter(|task| task.is_started()) else {
         return Vec::new();
     };
-    let carried = in_flight(run).filter(|(_, update)| update.sent == task.nonce);
+    let carried = in_flight(run)
+        .filter(|(_, update)| update.sent == task.nonce && update.row.admitted_event_id == 0);
     let message = |(id, update): (&String, &Update)| {
         let request = update.request.as_ref()?;
         Some(Message {
