@@ -6,7 +6,7 @@ use steadfast_engine::Code;
 use steadfast_proto::{
     command::{Command, ProtocolMessageCommandAttributes},
     enums,
-    history::HistoryEvent,
+    history::{HistoryEvent, history_event::Attributes},
     prost::Message as _,
     prost_types::Any,
     protocol::Message,
@@ -167,7 +167,8 @@ impl Worker {
         let decision = decide(workflow_id, &View::of(events));
         let mut commands = Vec::new();
         let mut messages = Vec::new();
-        for message in &task.messages {
+        let reapplied = reapplied(events, task.previous_started_event_id);
+        for message in reapplied.iter().chain(&task.messages) {
             for said in update_messages(message) {
                 commands.push(protocol_command(&said.id));
                 messages.push(said);
@@ -347,6 +348,34 @@ fn query_result(events: &[HistoryEvent]) -> WorkflowQueryResult {
         result_type: enums::QueryResultType::Answered.into(),
         answer: Some(wire::payloads(&last.to_string())),
         ..WorkflowQueryResult::default()
+    }
+}
+
+/// The requests that came with a reset: they are in the history, and as SDKs do, a worker makes of
+/// each that is new the message that it would have got.
+fn reapplied(events: &[HistoryEvent], previous_started_event_id: i64) -> Vec<Message> {
+    let new = events.iter().filter(|event| event.event_id > previous_started_event_id);
+    let requests = new.filter_map(|event| {
+        let Some(Attributes::WorkflowExecutionUpdateAdmittedEventAttributes(admitted)) =
+            &event.attributes
+        else {
+            return None;
+        };
+        admitted.request.as_ref()
+    });
+    requests.map(request_message).collect()
+}
+
+fn request_message(request: &Request) -> Message {
+    let update_id = request.meta.as_ref().map(|meta| meta.update_id.clone()).unwrap_or_default();
+    Message {
+        id: format!("{update_id}/request"),
+        protocol_instance_id: update_id,
+        body: Some(Any {
+            type_url: "type.googleapis.com/temporal.api.update.v1.Request".to_owned(),
+            value: request.encode_to_vec(),
+        }),
+        sequencing_id: None,
     }
 }
 
