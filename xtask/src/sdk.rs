@@ -47,6 +47,11 @@ const SUITES: &[Suite] = &[
         ],
         steps: &[&["mvn", "--quiet", "--batch-mode", "test"]],
     },
+    Suite {
+        name: "rust",
+        needs: &[],
+        steps: &[&["cargo", "test", "--release", "--locked", "--quiet"]],
+    },
 ];
 
 /// Where what the Python suite needs is installed.
