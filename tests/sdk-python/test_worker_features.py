@@ -241,14 +241,14 @@ async def test_a_workflow_goes_on_on_another_worker(crash):
 
 @workflow.defn
 class Long:
-    """Many timers and activities at once, so that its history has pages."""
+    """Many timers, some of no length, and activities at once: its history has pages."""
 
     @workflow.run
     async def run(self, count: int) -> int:
         calls = [
             workflow.execute_activity("fail", 0, **Call("fail").options()) for _ in range(count)
         ]
-        await asyncio.gather(*(workflow.sleep(0.01 * (1 + n % 5)) for n in range(count)))
+        await asyncio.gather(*(workflow.sleep(0.01 * (n % 5)) for n in range(count)))
         return len(await asyncio.gather(*calls))
 
 

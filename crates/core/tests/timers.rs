@@ -138,3 +138,17 @@ fn an_engine_that_slept_fires_all_that_was_due_meanwhile() {
     due at 4000: 7200
     ");
 }
+
+#[test]
+fn a_timer_of_no_length_fires_at_once() {
+    insta::assert_snapshot!(check("
+        0 run Order timer(t,0s)
+        0 show due
+        0 tick
+    "), @r"
+       5     0.000  TimerStarted t 0ns
+       6     0.000  TimerFired t
+       7     0.000  WorkflowTaskScheduled
+    due at 0: 0
+    ");
+}

@@ -33,7 +33,8 @@ pub(crate) fn start(
     let cause = FailedCause::BadStartTimerAttributes;
     bad::check_name(cause, "TimerId", &wanted.timer_id, tx.limits)?;
     let span = bad::check_span(cause, "StartToFireTimeout", wanted.start_to_fire_timeout.as_ref())?;
-    if span.is_zero() {
+    // One of no length is due at once; one without a length was forgotten.
+    if span.is_zero() && wanted.start_to_fire_timeout.is_none() {
         let detail = "A valid StartToFireTimeout is not set on command.";
         return Err(bad::command(cause, detail));
     }
