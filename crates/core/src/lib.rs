@@ -54,7 +54,7 @@ pub use input::{
 pub use limits::Limits;
 pub use machine::close::closed_before_update;
 pub use refused::{BadCommand, Cause, Refused};
-pub use reset::Reset;
+pub use reset::{Past, Reset};
 pub use rows::{Key, Kind, MissingEvent, Sink, Stored};
 pub use run::{Identity, Run};
 pub use state::{

@@ -4,6 +4,9 @@
 //!  base:  1 2 3 4 5 6 7 8 9          F = 6: the end of the workflow task to do again
 //!  new:   1 2 3 4 5 │ failed(reset), <signals and updates that came after>, scheduled
 //! ```
+//!
+//! What came after may have come to the base run or to those that it went on as. Of the latter only
+//! signals and updates count: what else is in them is about things that the base run knows nothing of.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -13,12 +16,13 @@ use steadfast_proto::{
         WorkflowTaskFailedCause as FailedCause,
     },
     history::{self, HistoryEvent, history_event::Attributes},
+    update::Request,
 };
 
 use crate::{
     ending,
     failure::of_reset,
-    machine::{activity_retry, close, workflow_task},
+    machine::{activity_retry, close, update, workflow_task},
     refused::Refused,
     run::{Identity, Run},
     span::from_wire,
@@ -52,24 +56,50 @@ pub struct Reset {
     pub exclude: BTreeSet<i32>,
 }
 
+/// What has happened so far.
+#[derive(Clone, Debug, Default)]
+pub struct Past {
+    /// The base run's history.
+    pub events: Vec<HistoryEvent>,
+    /// What waits in the base run for a workflow task to end.
+    pub buffered: Vec<HistoryEvent>,
+    /// Of the runs that the base run went on as, those that [`Reset::takes_over`].
+    pub later: Vec<HistoryEvent>,
+}
+
+impl Reset {
+    /// Whether what happened to a run after the base run is to happen to the new one: it came from
+    /// outside, and is wanted.
+    pub fn takes_over(&self, event: &HistoryEvent) -> bool {
+        let kind = match &event.attributes {
+            Some(Attributes::WorkflowExecutionSignaledEventAttributes(_)) => Exclude::Signal,
+            Some(
+                Attributes::WorkflowExecutionUpdateAdmittedEventAttributes(_)
+                | Attributes::WorkflowExecutionUpdateAcceptedEventAttributes(_),
+            ) => Exclude::Update,
+            _ => return false,
+        };
+        !self.exclude.contains(&i32::from(kind))
+    }
+}
+
 impl Run {
-    /// Starts over. `events` are all of the base run's, `later` those of the runs that followed it.
+    /// Starts over.
     #[expect(clippy::needless_pass_by_value, reason = "a request is used up")]
     pub fn reset(
-        events: Vec<HistoryEvent>,
-        later: Vec<HistoryEvent>,
+        past: Past,
         reset: Reset,
         context: Context<'_>,
     ) -> Result<(Self, Transition), Refused> {
+        let Past { events, buffered, later } = past;
         let cut = reset.finish_event_id;
         let last = events.last().map_or(0, |event| event.event_id);
         if cut <= 1 || cut > last + 1 {
             let problem = "Workflow task finish ID must be > 1 && <= workflow last event ID.";
             return Err(invalid(problem.to_owned()));
         }
-        let (kept, mut rest): (Vec<_>, Vec<_>) =
+        let (kept, rest): (Vec<_>, Vec<_>) =
             events.into_iter().partition(|event| event.event_id < cut);
-        rest.extend(later);
         let mut run = Self::rebuild(reset.identity.clone(), &kept);
         if run.state.task.is_none() {
             let problem = format!(
@@ -86,8 +116,12 @@ impl Run {
         renew_limits(&mut tx);
         fail_task(&mut tx, &reset);
         revive_activities(&mut tx, &reset);
-        for event in rest {
-            reapply(&mut tx, event, &reset);
+        for event in rest.into_iter().chain(buffered) {
+            reapply(&mut tx, &event, &reset);
+            reapply_child(&mut tx, event);
+        }
+        for event in later {
+            reapply(&mut tx, &event, &reset);
         }
         revive_requests(&mut tx);
         workflow_task::want(&mut tx);
@@ -186,35 +220,33 @@ fn revive_requests(tx: &mut Tx<'_>) {
 }
 
 /// What came from outside after the cut is not lost.
-fn reapply(tx: &mut Tx<'_>, event: HistoryEvent, reset: &Reset) {
-    let excluded = |kind: Exclude| reset.exclude.contains(&i32::from(kind));
+fn reapply(tx: &mut Tx<'_>, event: &HistoryEvent, reset: &Reset) {
+    if !reset.takes_over(event) {
+        return;
+    }
     match &event.attributes {
-        Some(Attributes::WorkflowExecutionSignaledEventAttributes(signal))
-            if !excluded(Exclude::Signal) =>
-        {
+        Some(Attributes::WorkflowExecutionSignaledEventAttributes(signal)) => {
             tx.append(signal.clone());
         }
-        Some(Attributes::WorkflowExecutionUpdateAdmittedEventAttributes(admitted))
-            if !excluded(Exclude::Update) =>
-        {
-            readmit(tx, admitted.request.clone());
+        Some(Attributes::WorkflowExecutionUpdateAdmittedEventAttributes(admitted)) => {
+            readmit(tx, admitted.request.as_ref());
         }
-        Some(Attributes::WorkflowExecutionUpdateAcceptedEventAttributes(accepted))
-            if !excluded(Exclude::Update) =>
-        {
-            readmit(tx, accepted.accepted_request.clone());
+        Some(Attributes::WorkflowExecutionUpdateAcceptedEventAttributes(accepted)) => {
+            readmit(tx, accepted.accepted_request.as_ref());
         }
-        Some(_) => reapply_child(tx, event),
-        None => {}
+        _ => {}
     }
 }
 
-fn readmit(tx: &mut Tx<'_>, request: Option<steadfast_proto::update::Request>) {
-    if request.is_none() {
+/// An update has its id in its own run only: another one of the same id, in a later run, has no
+/// place in the new one, which would take it for the first.
+fn readmit(tx: &mut Tx<'_>, request: Option<&Request>) {
+    let Some(request) = request else { return };
+    if tx.run.updates.get(&update::id_of(request)).is_some() {
         return;
     }
     tx.append(history::WorkflowExecutionUpdateAdmittedEventAttributes {
-        request,
+        request: Some(request.clone()),
         origin: UpdateAdmittedEventOrigin::Reapply.into(),
     });
 }

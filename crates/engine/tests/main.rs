@@ -20,6 +20,7 @@ mod queries;
 mod queues;
 mod reading;
 mod refusals;
+mod resets;
 mod retries;
 mod schedule_overlaps;
 mod schedules;

@@ -129,18 +129,7 @@ async fn an_update_is_accepted_and_completed_in_one_task() {
 async fn an_update_that_was_accepted_survives_and_completes_later() {
     let told = survives(async |rig: &Rig| {
         asleep(rig).await;
-        // An update that was only admitted is not kept: its client sends it again.
-        let updated = loop {
-            let (updated, said) =
-                tokio::join!(rig.update("order-1", "u-1", Stage::Accepted), async {
-                    tokio::select! { said = worker_once(rig) => said, () = rig.wait(30) => Ok(()) }
-                });
-            if let (Ok(updated), Ok(())) = (updated, said)
-                && updated.stage() == Stage::Accepted
-            {
-                break updated;
-            }
-        };
+        let updated = accept_update(rig, "u-1").await;
         assert_eq!(updated.outcome, None);
         rig.signal("order-1", "finish").await.expect("taken");
         rig.point().await;
@@ -169,6 +158,21 @@ async fn an_update_that_was_accepted_survives_and_completes_later() {
         success(again.outcome)
     });
     assert_eq!(told.await, "\"raised\"");
+}
+
+/// Has `order-1` accept an update. One that was only admitted is not kept when the plug is pulled:
+/// its client sends it again.
+pub(crate) async fn accept_update(rig: &Rig, id: &str) -> ws::UpdateWorkflowExecutionResponse {
+    loop {
+        let (updated, said) = tokio::join!(rig.update("order-1", id, Stage::Accepted), async {
+            tokio::select! { said = worker_once(rig) => said, () = rig.wait(30) => Ok(()) }
+        });
+        if let (Ok(updated), Ok(())) = (updated, said)
+            && updated.stage() == Stage::Accepted
+        {
+            return updated;
+        }
+    }
 }
 
 async fn worker_once(rig: &Rig) -> Result<(), steadfast_engine::Error> {

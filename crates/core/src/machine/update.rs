@@ -256,7 +256,7 @@ fn sent(run: &Run) -> Vec<String> {
     sent.map(|(id, _)| id.clone()).collect()
 }
 
-fn id_of(request: &Request) -> String {
+pub(crate) fn id_of(request: &Request) -> String {
     request.meta.as_ref().map(|meta| meta.update_id.clone()).unwrap_or_default()
 }
 

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use steadfast_core::{
-    ActivityToken, Attempt, Context, Effect, Entropy, Input, Limits, Refused, Reset, Run,
+    ActivityToken, Attempt, Context, Effect, Entropy, Input, Limits, Past, Refused, Reset, Run,
     Terminate, Timestamp, Transition, WorkflowTaskToken, text,
 };
 use steadfast_proto::history::HistoryEvent;
@@ -210,7 +210,8 @@ impl World {
             ..Reset::default()
         };
         let context = Context { now: self.now, entropy, limits: &self.limits };
-        match Run::reset(base.events.clone(), Vec::new(), reset, context) {
+        let past = Past { events: base.events.clone(), ..Past::default() };
+        match Run::reset(past, reset, context) {
             Ok((run, transition)) => {
                 self.begin(run, transition);
                 Answer::Taken

@@ -16,6 +16,7 @@ mod namespaces;
 mod operator;
 mod query;
 mod queues;
+mod reset;
 mod schedules;
 mod search_attributes;
 mod start;

@@ -268,15 +268,28 @@ impl Rig {
         workflow_id: &str,
         to: i64,
     ) -> Result<String, Error> {
+        let named = |it: &mut ws::ResetWorkflowExecutionRequest| {
+            request_id.clone_into(&mut it.request_id);
+        };
+        self.reset_with(workflow_id, to, named).await
+    }
+
+    pub(crate) async fn reset_with(
+        &self,
+        workflow_id: &str,
+        to: i64,
+        change: impl FnOnce(&mut ws::ResetWorkflowExecutionRequest),
+    ) -> Result<String, Error> {
         self.point().await;
-        let request = ws::ResetWorkflowExecutionRequest {
+        let mut request = ws::ResetWorkflowExecutionRequest {
             namespace: NAMESPACE.to_owned(),
             workflow_execution: Some(execution(workflow_id, "")),
             reason: "once more".to_owned(),
             workflow_task_finish_event_id: to,
-            request_id: request_id.to_owned(),
+            request_id: "reset-1".to_owned(),
             ..ws::ResetWorkflowExecutionRequest::default()
         };
+        change(&mut request);
         Ok(self.engine().reset_workflow_execution(request).await?.run_id)
     }
 
