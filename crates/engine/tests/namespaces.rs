@@ -94,6 +94,7 @@ async fn bad_search_attributes_are_refused_and_change_nothing() {
     let rig = Rig::new().await;
     rig.add_attributes(&[("Amount", Type::Int)]).await.expect("added");
     rig.add_attributes(&[("Amount", Type::Int)]).await.expect("the same again");
+    rig.add_attributes(&[("aMOUNT", Type::Int)]).await.expect("the same in another case");
     for (wanted, code, message) in [
         (
             ("RunId", Type::Int),
@@ -109,6 +110,16 @@ async fn bad_search_attributes_are_refused_and_change_nothing() {
             ("Amount", Type::Text),
             Code::AlreadyExists,
             "Search attribute Amount already exists with type Int.",
+        ),
+        (
+            ("AMOUNT", Type::Text),
+            Code::AlreadyExists,
+            "Search attribute Amount already exists with type Int.",
+        ),
+        (
+            ("fine", Type::Text),
+            Code::AlreadyExists,
+            "Search attribute Fine already exists with type Int.",
         ),
     ] {
         let refused = rig.add_attributes(&[("Fine", Type::Int), wanted]).await.expect_err("bad");

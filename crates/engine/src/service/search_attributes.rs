@@ -23,8 +23,8 @@ use crate::{
 };
 
 impl Engine {
-    /// Adds search attributes to a namespace. Those that are there with the same type are fine.
-    /// They can be used at once.
+    /// Adds search attributes to a namespace. Those that are there with the same type, in
+    /// whatever case, are fine. They can be used at once.
     pub async fn add_search_attributes(
         &self,
         request: AddSearchAttributesRequest,
@@ -35,12 +35,13 @@ impl Engine {
             return Err(not_set());
         }
         let mut data = old.data.clone();
-        let schema = Schema::new(old.search_attributes());
+        let mut schema = Schema::new(old.search_attributes());
         let wanted: BTreeMap<String, i32> = request.search_attributes.into_iter().collect();
         for (name, number) in wanted {
             let kind = IndexedValueType::try_from(number).unwrap_or_default();
-            schema.check_new(&name, kind)?;
-            data.search_attributes.insert(name, number);
+            if schema.add(&name, kind)? {
+                data.search_attributes.insert(name, number);
+            }
         }
         self.change(&old, data).await?;
         Ok(AddSearchAttributesResponse {})

@@ -62,23 +62,23 @@ impl Schema {
         predefined(name).or_else(|| self.custom.get(name).copied())
     }
 
-    /// Whether a custom attribute of this name and type may be added. One that is there already,
-    /// with the same type, may be added again.
-    pub(crate) fn check_new(
-        &self,
-        name: &str,
-        kind: IndexedValueType,
-    ) -> Result<SearchType, Error> {
+    /// Adds a custom attribute; whether it is a new one. One that is there already, in whatever
+    /// case, may be added again with the same type, and stays as it is.
+    pub(crate) fn add(&mut self, name: &str, kind: IndexedValueType) -> Result<bool, Error> {
         check_name(name)?;
         let Some(kind) = from_wire(kind) else {
             return Err(Error::invalid(format!("Search attribute {name} has no valid type.")));
         };
-        match self.custom.get(name) {
-            Some(known) if *known != kind => Err(Error::new(
+        match self.custom.iter().find(|(known, _)| is_same(known, name)) {
+            None => {
+                self.custom.insert(name.to_owned(), kind);
+                Ok(true)
+            }
+            Some((_, known)) if *known == kind => Ok(false),
+            Some((name, known)) => Err(Error::new(
                 Code::AlreadyExists,
                 format!("Search attribute {name} already exists with type {}.", type_name(*known)),
             )),
-            Some(_) | None => Ok(kind),
         }
     }
 }
@@ -147,8 +147,13 @@ fn predefined(name: &str) -> Option<SearchType> {
     PREDEFINED.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
 }
 
+/// Whether two names differ in their case at the most.
+fn is_same(one: &str, other: &str) -> bool {
+    one.to_lowercase() == other.to_lowercase()
+}
+
 fn check_name(name: &str) -> Result<(), Error> {
-    if is_reserved(name) {
+    if is_reserved(name) || built_in().any(|(known, _)| is_same(known, name)) {
         return Err(Error::invalid(format!("Search attribute {name} is reserved by system.")));
     }
     if name.is_empty() || name.len() > SEARCH_NAME_BYTES_MAX || name.chars().any(char::is_control) {
@@ -240,10 +245,12 @@ mod tests {
 
     #[test]
     fn a_new_attribute_needs_a_free_name_and_a_type() {
-        let check =
-            |name: &str, kind| schema().check_new(name, kind).map_err(|error| error.message);
-        assert_eq!(check("python-test-x", IndexedValueType::Int), Ok(SearchType::Int));
-        assert_eq!(check("Amount", IndexedValueType::Double), Ok(SearchType::Double), "again");
+        let mut schema = schema();
+        let mut check = |name: &str, kind| schema.add(name, kind).map_err(|error| error.message);
+        assert_eq!(check("python-test-x", IndexedValueType::Int), Ok(true));
+        assert_eq!(check("Python-Test-X", IndexedValueType::Int), Ok(false), "just added");
+        assert_eq!(check("Amount", IndexedValueType::Double), Ok(false), "there before");
+        assert_eq!(check("amount", IndexedValueType::Double), Ok(false), "there in another case");
         let table = [
             ("RunId", IndexedValueType::Int, "Search attribute RunId is reserved by system."),
             ("BuildIds", IndexedValueType::Int, "Search attribute BuildIds is reserved by system."),
@@ -258,6 +265,12 @@ mod tests {
                 IndexedValueType::Int,
                 "Search attribute Amount already exists with type Double.",
             ),
+            (
+                "aMOUNT",
+                IndexedValueType::Int,
+                "Search attribute Amount already exists with type Double.",
+            ),
+            ("runid", IndexedValueType::Int, "Search attribute runid is reserved by system."),
             (
                 "",
                 IndexedValueType::Int,
