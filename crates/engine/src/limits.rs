@@ -29,6 +29,8 @@ pub struct Limits {
     pub sticky_query_wait: Duration,
     /// How long after its last poll a sticky queue counts as abandoned.
     pub sticky_idle_max: Duration,
+    /// How long after the last poll a task queue counts as one without workers.
+    pub poller_idle_max: Duration,
     /// How far ahead due runs are kept in memory.
     pub due_horizon: Duration,
     /// How many due runs are read at once.
@@ -60,6 +62,7 @@ impl Default for Limits {
             query_wait: Duration::from_secs(30),
             sticky_query_wait: Duration::from_secs(5),
             sticky_idle_max: Duration::from_secs(10),
+            poller_idle_max: Duration::from_secs(20),
             due_horizon: Duration::from_secs(60),
             due_page_max: 10_000,
             recovery_page_max: 500,

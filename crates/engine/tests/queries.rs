@@ -209,7 +209,7 @@ async fn a_closed_workflow_answers_unless_the_client_does_not_want_it_to() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_query_that_the_code_refuses_or_nobody_answers_is_an_error() {
+async fn a_query_that_cannot_be_answered_is_an_error() {
     let rig = Rig::new().await;
     asleep(&rig).await;
     let worker = async {
@@ -228,8 +228,6 @@ async fn a_query_that_the_code_refuses_or_nobody_answers_is_an_error() {
     let refused = refused.expect_err("refused");
     assert_eq!((refused.code, refused.message.as_str()), (Code::InvalidArgument, "unknown query"));
     assert!(matches!(refused.detail.as_deref(), Some(Detail::QueryFailed(_))));
-    let nobody = rig.query("order-1").await.expect_err("nobody");
-    assert_eq!(nobody.code, Code::DeadlineExceeded);
     rig.terminate("order-1").await.expect("ended");
     assert_eq!(rig.query("order-2").await.expect_err("no run").code, Code::NotFound);
     let closed = rig.start("order-3").await;
@@ -238,6 +236,29 @@ async fn a_query_that_the_code_refuses_or_nobody_answers_is_an_error() {
     let never = rig.query("order-3").await.expect_err("its code never ran");
     assert_eq!(never.detail, Some(Box::new(Detail::WorkflowNotReady)));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_query_that_nobody_answers_says_whether_there_are_workers() {
+    let rig = Rig::new().await;
+    asleep(&rig).await;
+    let slow = "query timed out before a worker could process it";
+    for (waits, code, message) in [
+        (false, Code::DeadlineExceeded, slow),
+        (false, Code::FailedPrecondition, DOWN),
+        // With a workflow task that nobody takes it is the same.
+        (true, Code::FailedPrecondition, DOWN),
+    ] {
+        if waits {
+            rig.signal("order-1", "go").await.expect("taken");
+        }
+        let patience = std::time::Duration::from_secs(15);
+        let asked = rig.engine().within(patience).query_workflow(calls::query("order-1")).await;
+        let nobody = asked.expect_err("nobody");
+        assert_eq!((nobody.code, nobody.message.as_str()), (code, message), "{}", rig.elapsed());
+    }
+}
+
+const DOWN: &str = "no poller seen for task queue recently, worker may be down";
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_comes_with_the_end_of_the_workflow_counts() {

@@ -18,8 +18,9 @@ use tokio::sync::oneshot;
 use super::{Engine, address, call_end::LeaveOnDrop, not_found, within};
 use crate::{
     error::{Code, Detail, Error},
+    matching::QueueName,
     query::{Answer, Waiting},
-    shard::{Address, Desk, Job},
+    shard::{Address, Desk, Job, earlier},
     token::TaskToken,
 };
 
@@ -101,20 +102,29 @@ impl Engine {
             AskJob { address: ask.address.clone(), ask, id: id.clone(), answer: answer_slot, slot };
         self.post(job);
         let _forget = LeaveOnDrop::new(|| drop(shared.queries.remove(&id)));
-        let route = self.answer(reply).await?;
-        let patience = match route {
+        let (queue, patience) = match self.answer(reply).await? {
             Route::Rejected(status) => return Ok(Asked::Rejected(status)),
-            Route::Direct { is_sticky } if is_sticky && sticky => {
-                left.min(shared.limits.sticky_query_wait)
+            Route::Direct { queue, is_sticky } if is_sticky && sticky => {
+                (queue, left.min(shared.limits.sticky_query_wait))
             }
-            Route::WithTask | Route::Direct { .. } => left,
+            Route::WithTask { queue } | Route::Direct { queue, .. } => (queue, left),
         };
         match within(shared, patience, waiting).await {
             Some(Ok(answer)) => Ok(Asked::Answered(answer)),
             Some(Err(_)) => Ok(Asked::Answered(Answer::AskAgain)),
             None if patience < left => Ok(Asked::NoAnswer),
-            None => Err(timed_out()),
+            None => Err(self.why_unanswered(&queue)),
         }
+    }
+
+    /// Nobody has answered in time: there are no workers, or they take long.
+    fn why_unanswered(&self, queue: &QueueName) -> Error {
+        let since = earlier(self.now(), self.shared().limits.poller_idle_max);
+        if self.shared().tasks.is_attended(queue, since) {
+            return timed_out();
+        }
+        let down = "no poller seen for task queue recently, worker may be down";
+        Error::new(Code::FailedPrecondition, down)
     }
 }
 
@@ -134,11 +144,11 @@ enum Asked {
     NoAnswer,
 }
 
-/// The way that a query went.
+/// The way that a query went, and the queue that the run's workers poll.
 enum Route {
     Rejected(i32),
-    WithTask,
-    Direct { is_sticky: bool },
+    WithTask { queue: QueueName },
+    Direct { queue: QueueName, is_sticky: bool },
 }
 
 struct AskJob {
@@ -179,6 +189,10 @@ fn route(
     let shared = Arc::clone(desk.shared());
     let Some(entry) = desk.entry(number) else { return Err(not_found(&ask.address)) };
     let waiting = Waiting { query: ask.query, slot };
+    let queue = QueueName {
+        namespace_id: entry.run.identity().namespace_id.clone(),
+        name: entry.run.task_queue().to_owned(),
+    };
     match entry.run.query_route(ask.condition) {
         QueryRoute::Rejected(status) => Ok(Route::Rejected(status.into())),
         QueryRoute::NeverRan => {
@@ -194,13 +208,13 @@ fn route(
                 return Err(Error::exhausted("too many queries wait for this workflow", cause));
             }
             entry.queries.insert(id.to_owned(), waiting);
-            Ok(Route::WithTask)
+            Ok(Route::WithTask { queue })
         }
         QueryRoute::Direct => {
             let is_sticky = entry.run.state().sticky.is_some();
             shared.queries.insert(id.to_owned(), waiting);
             desk.offer_query(number, id, ask.sticky);
-            Ok(Route::Direct { is_sticky })
+            Ok(Route::Direct { queue, is_sticky })
         }
     }
 }
