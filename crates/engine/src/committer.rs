@@ -243,7 +243,7 @@ impl Committer {
         let sequence = batch.sequence;
         let (mut wait, longest) = self.limits.commit_retry;
         loop {
-            let error = match self.store.commit(Batch::clone(batch)).await {
+            let error = match self.store.commit(Arc::clone(batch)).await {
                 Ok(()) => break,
                 Err(error) => error,
             };

@@ -54,10 +54,10 @@ impl Store for Faulty {
         self.disk.acquire(shards, owner)
     }
 
-    fn commit(&self, mut batch: Batch) -> Answer<'_, ()> {
+    fn commit(&self, mut batch: Arc<Batch>) -> Answer<'_, ()> {
         let disk = Arc::clone(&self.disk);
         if self.faults.is_torn() {
-            batch.writes.pop();
+            Arc::make_mut(&mut batch).writes.pop();
         }
         match self.faults.fate() {
             Fate::Done(wait) if wait.is_zero() => Box::pin(async move { disk.commit(batch).await }),

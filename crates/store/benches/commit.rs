@@ -6,7 +6,7 @@
 #![expect(clippy::print_stdout, reason = "a benchmark prints its numbers")]
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 
 use steadfast_retry::Timestamp;
 use steadfast_store::{
@@ -77,7 +77,7 @@ impl Bench {
         for batch in batches {
             let begun = Instant::now();
             let log = self.store.stats().wal_pages;
-            wait(self.store.commit(batch)).expect("a commit");
+            wait(self.store.commit(Arc::new(batch))).expect("a commit");
             slowest = slowest.max(begun.elapsed().as_secs_f64());
             pages += self.store.stats().wal_pages.saturating_sub(log);
         }

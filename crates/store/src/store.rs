@@ -1,6 +1,6 @@
 //! The trait that every backend implements.
 
-use std::{fmt, future::Future, pin::Pin};
+use std::{fmt, future::Future, pin::Pin, sync::Arc};
 
 use steadfast_retry::Timestamp;
 
@@ -35,8 +35,9 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     fn acquire(&self, shards: u32, owner: String) -> Answer<'_, Lease>;
 
     /// Makes all of `batch` durable, or none of it. When it answers `Ok`, a power cut loses
-    /// nothing of it (at the durability that the operator chose).
-    fn commit(&self, batch: Batch) -> Answer<'_, ()>;
+    /// nothing of it (at the durability that the operator chose). It is shared with whoever may have
+    /// to try it again, so that trying costs no copy.
+    fn commit(&self, batch: Arc<Batch>) -> Answer<'_, ()>;
 
     /// The sequence number of the newest durable commit; 0 if there is none.
     fn last_commit(&self) -> Answer<'_, u64>;

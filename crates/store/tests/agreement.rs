@@ -1,5 +1,7 @@
 //! Memory and the file give the same answers to the same calls, whatever these are.
 
+use std::sync::Arc;
+
 use proptest::{collection::vec, option, prelude::*, test_runner::TestCaseResult};
 use steadfast_retry::Timestamp;
 use steadfast_store::{
@@ -79,7 +81,7 @@ impl Side {
                 let epoch = Epoch(self.epoch - epoch_off.min(self.epoch));
                 let leases = [(ShardNumber(0), epoch), (ShardNumber(1), epoch)].into();
                 let sequence = self.sequence + 1 + sequence_off;
-                let result = wait(store.commit(Batch { sequence, leases, writes }));
+                let result = wait(store.commit(Arc::new(Batch { sequence, leases, writes })));
                 self.sequence += u64::from(result.is_ok());
                 format!("{result:?}")
             }

@@ -9,6 +9,7 @@ use std::{
     fmt::Write as _,
     fs,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use proptest::proptest;
@@ -174,7 +175,7 @@ fn write_file(path: &Path) {
     };
     let other = RunWrite { shard: ShardNumber(1), ..create(2) };
     let batch = Batch { sequence: 1, leases, writes: vec![open, other] };
-    wait(store.commit(batch)).expect("committed");
+    wait(store.commit(Arc::new(batch))).expect("committed");
     let namespace = NamespaceRow { id: "id".to_owned(), name: "default".to_owned(), data: vec![3] };
     wait(store.put_namespace(namespace)).expect("written");
     wait(store.put_setting("setting".to_owned(), Some(vec![4]))).expect("written");

@@ -109,7 +109,7 @@ impl Store for Scripted {
         Box::pin(async move { now(self.inner.acquire(shards, owner)) })
     }
 
-    fn commit(&self, batch: Batch) -> Answer<'_, ()> {
+    fn commit(&self, batch: Arc<Batch>) -> Answer<'_, ()> {
         Box::pin(async move {
             // A commit takes its turn like any other work.
             tokio::task::yield_now().await;

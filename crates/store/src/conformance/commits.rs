@@ -1,6 +1,6 @@
 //! Commits: all of a batch or none of it, in sequence.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use steadfast_retry::Timestamp;
 
@@ -28,7 +28,7 @@ pub fn sequence_numbers_follow_each_other(backend: &dyn Backend) {
     owner.commit(vec![create(1)]);
     for wrong in [0, 1, 3, u64::MAX] {
         let batch = Batch { sequence: wrong, ..owner.batch(vec![create(2)]) };
-        wait(owner.store.commit(batch)).expect_err("out of sequence");
+        wait(owner.store.commit(Arc::new(batch))).expect_err("out of sequence");
     }
     assert_eq!(owner.load(2), None);
     owner.commit(vec![create(2)]);
@@ -72,7 +72,7 @@ pub fn a_write_needs_a_lease_on_its_shard(backend: &dyn Backend) {
     let mut owner = Owner::of(backend);
     let leases = BTreeMap::from([(ShardNumber(1), owner.lease.epoch)]);
     let batch = Batch { leases, ..owner.batch(vec![create(1)]) };
-    wait(owner.store.commit(batch)).expect_err("shard 0 is not leased");
+    wait(owner.store.commit(Arc::new(batch))).expect_err("shard 0 is not leased");
     owner.commit(vec![create(1)]);
 }
 

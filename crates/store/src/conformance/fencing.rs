@@ -1,6 +1,6 @@
 //! Fencing: a shard has one owner, and an earlier one can do no harm.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use super::fixture::{Backend, Owner, SHARDS, create, wait};
 use crate::{
@@ -48,7 +48,7 @@ pub fn a_fenced_owner_is_told_so_before_anything_else(backend: &dyn Backend) {
 pub fn an_epoch_from_the_future_is_fenced_too(backend: &dyn Backend) {
     let owner = Owner::of(backend);
     let leases = BTreeMap::from([(ShardNumber(0), Epoch(owner.lease.epoch.0 + 1))]);
-    let error = wait(owner.store.commit(Batch { leases, ..owner.batch(vec![]) }));
+    let error = wait(owner.store.commit(Arc::new(Batch { leases, ..owner.batch(vec![]) })));
     assert!(matches!(error, Err(Error::Fenced { .. })), "{error:?}");
 }
 
@@ -57,7 +57,7 @@ pub fn one_lost_shard_fences_the_batch(backend: &dyn Backend) {
     let owner = Owner::of(backend);
     let mut batch = owner.batch(vec![]);
     batch.leases.insert(ShardNumber(SHARDS - 1), Epoch(0));
-    match wait(owner.store.commit(batch)) {
+    match wait(owner.store.commit(Arc::new(batch))) {
         Err(Error::Fenced { shard, .. }) => assert_eq!(shard, SHARDS - 1),
         other => panic!("not fenced: {other:?}"),
     }
@@ -80,8 +80,8 @@ pub fn no_shards_at_all_are_refused(backend: &dyn Backend) {
 /// Also before anybody has acquired any.
 pub fn a_shard_that_does_not_exist_is_refused(backend: &dyn Backend) {
     let leases = BTreeMap::from([(ShardNumber(SHARDS), Epoch(1))]);
-    let batch = Batch { sequence: 1, leases, writes: vec![] };
-    let error = wait(backend.open().commit(batch.clone()));
+    let batch = Arc::new(Batch { sequence: 1, leases, writes: vec![] });
+    let error = wait(backend.open().commit(Arc::clone(&batch)));
     assert!(matches!(error, Err(Error::Rejected(_))), "{error:?}");
     let owner = Owner::of(backend);
     let error = wait(owner.store.commit(batch));

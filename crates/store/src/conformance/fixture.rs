@@ -56,7 +56,7 @@ impl Owner {
 
     /// Commits these writes.
     pub fn try_commit(&mut self, writes: Vec<RunWrite>) -> Result<(), Error> {
-        wait(self.store.commit(self.batch(writes)))?;
+        wait(self.store.commit(Arc::new(self.batch(writes))))?;
         self.sequence += 1;
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! Opening and closing: what was committed is there again.
 
+use std::sync::Arc;
+
 use steadfast_retry::Timestamp;
 
 use super::fixture::{Backend, Owner, create, listed, wait, write};
@@ -59,7 +61,7 @@ pub fn closing_twice_is_fine(backend: &dyn Backend) {
 /// A call made before closing is answered, and not with an error.
 pub fn work_that_was_queued_is_done_before_closing(backend: &dyn Backend) {
     let owner = Owner::of(backend);
-    let committed = owner.store.commit(owner.batch(vec![create(1)]));
+    let committed = owner.store.commit(Arc::new(owner.batch(vec![create(1)])));
     let read = owner.store.namespaces();
     wait(owner.store.close()).expect("closed");
     wait(committed).expect("committed before closing");

@@ -1,6 +1,9 @@
 //! Commits: first everything that could be refused is looked at, then everything is written.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use super::{Data, Run};
 use crate::{
@@ -10,7 +13,7 @@ use crate::{
 };
 
 impl Data {
-    pub(super) fn commit(&mut self, batch: Batch) -> Result<(), Error> {
+    pub(super) fn commit(&mut self, batch: Arc<Batch>) -> Result<(), Error> {
         self.fence(&batch)?;
         if batch.sequence != self.last_commit + 1 {
             return Err(check::out_of_sequence(batch.sequence, self.last_commit));
@@ -18,7 +21,7 @@ impl Data {
         check::batch(&batch)?;
         self.check_writes(&batch)?;
         self.last_commit = batch.sequence;
-        for write in batch.writes {
+        for write in Arc::unwrap_or_clone(batch).writes {
             self.apply(write);
         }
         Ok(())

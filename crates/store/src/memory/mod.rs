@@ -109,7 +109,7 @@ impl Store for Memory {
         self.with(|data| data.acquire(shards))
     }
 
-    fn commit(&self, batch: Batch) -> Answer<'_, ()> {
+    fn commit(&self, batch: Arc<Batch>) -> Answer<'_, ()> {
         self.with(|data| data.commit(batch))
     }
 

@@ -216,7 +216,7 @@ impl Store for Sqlite {
         self.write(move |db| shards::acquire(db, shards, &owner))
     }
 
-    fn commit(&self, batch: Batch) -> Answer<'_, ()> {
+    fn commit(&self, batch: Arc<Batch>) -> Answer<'_, ()> {
         self.write(move |db| commit::commit(db, &batch))
     }
 

@@ -6,7 +6,10 @@ mod damage;
 mod faults;
 mod speed;
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use steadfast_store::{
     Batch, EventBatch, Lease, RunNumber, RunWrite, ShardNumber, Sqlite, StateRow, Store,
@@ -35,8 +38,9 @@ impl Owner {
         Self { store, lease }
     }
 
-    fn batch(&self, sequence: u64, writes: Vec<RunWrite>) -> Batch {
-        Batch { sequence, leases: [(ShardNumber(0), self.lease.epoch)].into(), writes }
+    fn batch(&self, sequence: u64, writes: Vec<RunWrite>) -> Arc<Batch> {
+        let leases = [(ShardNumber(0), self.lease.epoch)].into();
+        Arc::new(Batch { sequence, leases, writes })
     }
 }
 
