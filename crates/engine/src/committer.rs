@@ -39,8 +39,37 @@ pub(crate) struct Work {
     /// Its place among the shard's works.
     pub(crate) number: u64,
     pub(crate) writes: Vec<RunWrite>,
+    pub(crate) sayings: Vec<Saying>,
+}
+
+/// What is let go together, and the runs that it builds on: nothing of it is said if the store
+/// refuses one of them.
+#[derive(Default)]
+pub(crate) struct Saying {
+    /// The run that was looked at.
+    pub(crate) found: Option<RunNumber>,
+    /// The runs that were changed.
+    pub(crate) touched: BTreeSet<RunNumber>,
     pub(crate) releases: Vec<Release>,
 }
+
+impl Saying {
+    /// Something that builds on no run.
+    pub(crate) fn free(release: Release) -> Self {
+        Self { releases: vec![release], ..Self::default() }
+    }
+
+    pub(crate) fn say(self) {
+        self.releases.into_iter().for_each(|release| release());
+    }
+
+    fn builds_on(&self, refused: &Refusals) -> bool {
+        self.found.iter().chain(&self.touched).any(|run| refused.contains_key(run))
+    }
+}
+
+/// The runs that the store will not have, and whose they are.
+type Refusals = BTreeMap<RunNumber, ShardNumber>;
 
 /// Numbers about commits, for benchmarks and metrics.
 #[derive(Debug, Default)]
@@ -194,8 +223,6 @@ impl Committer {
 
     /// Makes the works durable; `false` if this engine does not own the data any more.
     async fn commit(&mut self, works: &mut [Work]) -> bool {
-        let runs: Vec<Vec<RunNumber>> =
-            works.iter().map(|work| work.writes.iter().map(|write| write.run).collect()).collect();
         let writes = fold(works);
         if writes.is_empty() {
             return true;
@@ -209,7 +236,7 @@ impl Committer {
                 let Some(refused) = self.commit_one_by_one(&batch.writes).await else {
                     return false;
                 };
-                self.drop_refused(works, &runs, &refused);
+                self.drop_refused(works, &refused);
                 true
             }
             Err(error) => {
@@ -220,17 +247,12 @@ impl Committer {
     }
 
     /// What builds on a run that was refused is never said, and its shard must forget it.
-    fn drop_refused(
-        &self,
-        works: &mut [Work],
-        runs: &[Vec<RunNumber>],
-        refused: &BTreeSet<RunNumber>,
-    ) {
-        for (work, runs) in works.iter_mut().zip(runs) {
-            for run in runs.iter().filter(|run| refused.contains(run)) {
-                work.releases.clear();
-                (self.refused)(work.shard, *run);
-            }
+    fn drop_refused(&self, works: &mut [Work], refused: &Refusals) {
+        for work in works {
+            work.sayings.retain(|saying| !saying.builds_on(refused));
+        }
+        for (run, shard) in refused {
+            (self.refused)(*shard, *run);
         }
     }
 
@@ -278,15 +300,15 @@ impl Committer {
 
     /// Finds the runs that the store will not have; the others must not suffer for them. `None`
     /// if this engine does not own the data any more.
-    async fn commit_one_by_one(&mut self, writes: &[RunWrite]) -> Option<BTreeSet<RunNumber>> {
-        let mut refused = BTreeSet::new();
+    async fn commit_one_by_one(&mut self, writes: &[RunWrite]) -> Option<Refusals> {
+        let mut refused = Refusals::new();
         for write in writes {
             let batch = self.batch(vec![write.clone()]);
             match self.commit_until_durable(&batch).await {
                 Ok(()) => {}
                 Err(StoreError::Rejected(reason)) => {
                     tracing::error!(%reason, run = write.run.0, "the work of a run was dropped");
-                    refused.insert(write.run);
+                    refused.insert(write.run, write.shard);
                 }
                 Err(_) => return None,
             }
@@ -301,9 +323,7 @@ impl Committer {
             {
                 mark.0.fetch_max(work.number, Ordering::Release);
             }
-            for release in work.releases {
-                release();
-            }
+            work.sayings.into_iter().for_each(Saying::say);
         }
     }
 }

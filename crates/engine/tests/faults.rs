@@ -3,6 +3,7 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use steadfast_engine::{Code, Engine, Limits, Options};
+use steadfast_proto::enums::WorkflowIdConflictPolicy;
 use steadfast_store::{Memory, Store};
 
 use crate::common::{
@@ -245,4 +246,29 @@ async fn a_run_that_the_store_refuses_is_read_anew_and_the_others_do_not_suffer(
         assert!(text.contains("Signaled kept") && !text.contains("lost"), "{text}");
         assert!(text.contains("WorkflowExecutionCompleted"), "{text}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_the_store_refuses_takes_nobody_elses_answer_with_it() {
+    let rig = Rig::new().await;
+    // All of it is one batch: that is refused, and then of its runs the first.
+    rig.store().fail_commits([Fault::Rejected, Fault::Rejected]);
+    let mut starts = tokio::task::JoinSet::new();
+    for n in 0..20 {
+        let engine = rig.engine();
+        starts.spawn(async move {
+            engine.start_workflow_execution(start_request(&format!("order-{n}"))).await
+        });
+    }
+    let started = starts.join_all().await;
+    assert_eq!(started.iter().filter(|it| it.is_ok()).count(), 19, "{started:?}");
+    assert_eq!(rig.count("").await, Ok(19));
+    for n in 0..20 {
+        let id = format!("order-{n}");
+        let again = rig.start_with(&id, |it| {
+            it.workflow_id_conflict_policy = WorkflowIdConflictPolicy::UseExisting.into();
+        });
+        again.await.expect("a start");
+    }
+    assert_eq!(rig.count("").await, Ok(20), "the one that was refused is free to start");
 }

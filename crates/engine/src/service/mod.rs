@@ -118,7 +118,6 @@ impl Engine {
     /// been with this request.
     fn no_answer(&self) -> Error {
         self.check_running().err().unwrap_or_else(|| {
-            // Others that were to be answered together with that run are not answered either.
             let what = "the store refused what a run would have become, or the run is broken; look \
                         at the run before you ask again";
             Error::new(Code::Internal, what)

@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 
 use super::{Entry, Shard, Shared, notices, outbox};
 use crate::{
-    committer::Release,
+    committer::{Release, Saying},
     error::Error,
     gift::Gift,
     listing,
@@ -56,14 +56,19 @@ impl<'a> Desk<'a> {
         Self { shard, writes: Vec::new(), releases: Vec::new(), touched: BTreeSet::new() }
     }
 
-    /// Hands everything over. A job that panics before this leaves no trace.
-    pub(super) fn finish(&mut self) {
+    /// Hands everything over, when the job has been for `found`. One that panics before this leaves
+    /// no trace.
+    pub(super) fn finish(&mut self, found: Option<RunNumber>) {
         self.shard.writes.append(&mut self.writes);
-        self.shard.releases.append(&mut self.releases);
+        if !self.releases.is_empty() {
+            let (touched, releases) = (self.touched(), std::mem::take(&mut self.releases));
+            self.shard.sayings.push(Saying { found, touched, releases });
+        }
     }
 
     /// Something that is to be written.
     pub(super) fn put(&mut self, write: RunWrite) {
+        self.touched.insert(write.run);
         self.writes.push(write);
     }
 
@@ -184,7 +189,7 @@ impl<'a> Desk<'a> {
             create: Some(identity),
             ..RunWrite::default()
         };
-        self.writes.push(created);
+        self.put(created);
         self.take_in(number, transition, None, wishes);
         number
     }
@@ -195,7 +200,7 @@ impl<'a> Desk<'a> {
         self.shard.due.set(number, entry.run.next_due(), None);
         self.shard.cache.remove(number);
         let shard = self.shard.number;
-        self.writes.push(RunWrite { run: number, shard, delete: true, ..RunWrite::default() });
+        self.put(RunWrite { run: number, shard, delete: true, ..RunWrite::default() });
         // Until the deletion is durable the store would still find it.
         self.shard.quarantined.insert(number, self.shard.next_work);
     }
@@ -239,7 +244,7 @@ impl<'a> Desk<'a> {
         let watchers = if grown { entry.take_watchers() } else { Vec::new() };
         let close = entry.close_event.clone();
         self.shard.due.set(number, due, entry.run.next_due());
-        self.writes.push(write);
+        self.put(write);
         if !watchers.is_empty() {
             self.release(move || {
                 for it in watchers {

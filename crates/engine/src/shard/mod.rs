@@ -48,7 +48,7 @@ pub(crate) use shared::{RunNumbers, Shared, earlier};
 pub(crate) use tasks::fill_history;
 
 use crate::{
-    committer::{Handle, Release, Watermark, Work},
+    committer::{Handle, Saying, Watermark, Work},
     error::Error,
     schedules::Schedules,
 };
@@ -76,7 +76,7 @@ pub(crate) struct Shard {
     /// Whether the next page of them is being read.
     recovering: bool,
     writes: Vec<RunWrite>,
-    releases: Vec<Release>,
+    sayings: Vec<Saying>,
     /// The number that the next work gets.
     next_work: u64,
     /// The latest time that was seen: time does not run backwards here.
@@ -109,7 +109,7 @@ impl Shard {
             recovered: Some(RunNumber(0)),
             recovering: false,
             writes: Vec::new(),
-            releases: Vec::new(),
+            sayings: Vec::new(),
             next_work: 1,
             latest: Timestamp::default(),
             stopping: None,
@@ -150,10 +150,10 @@ impl Shard {
         self.submit();
         if let Some(stopped) = self.stopping.take() {
             // The last work is behind all others: when it is released, everything is durable.
-            self.releases.push(Box::new(move || {
+            self.sayings.push(Saying::free(Box::new(move || {
                 // Whoever wanted it stopped may have gone.
                 let _ = stopped.send(());
-            }));
+            })));
             self.next_work += 1;
             self.hand_in();
         }
@@ -216,7 +216,7 @@ impl Shard {
         let mut desk = Desk::new(self);
         let done = std::panic::catch_unwind(AssertUnwindSafe(|| {
             job.run(&mut desk, found);
-            desk.finish();
+            desk.finish(found);
         }));
         if done.is_err() {
             let touched = desk.touched();
@@ -266,8 +266,8 @@ impl Shard {
         let Some((after, until)) = self.due.begin_reading(now) else { return };
         let shared = Arc::clone(&self.shared);
         let number = self.number;
-        self.releases
-            .push(Box::new(move || drop(tokio::spawn(read_due(shared, number, after, until)))));
+        let read = move || drop(tokio::spawn(read_due(shared, number, after, until)));
+        self.sayings.push(Saying::free(Box::new(read)));
         self.submit();
     }
 
@@ -306,12 +306,12 @@ impl Shard {
 
     /// Hands in what was collected, as one piece of work.
     fn submit(&mut self) {
-        if self.writes.is_empty() && self.releases.is_empty() {
+        if self.writes.is_empty() && self.sayings.is_empty() {
             return;
         }
         // What only reads may answer at once if all that it has seen is durable.
         if self.writes.is_empty() && self.durable.get() + 1 >= self.next_work {
-            self.releases.drain(..).for_each(|release| release());
+            self.sayings.drain(..).for_each(Saying::say);
             return;
         }
         self.next_work += 1;
@@ -323,7 +323,7 @@ impl Shard {
             shard: self.number,
             number: self.next_work - 1,
             writes: std::mem::take(&mut self.writes),
-            releases: std::mem::take(&mut self.releases),
+            sayings: std::mem::take(&mut self.sayings),
         });
     }
 }
