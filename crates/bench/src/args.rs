@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-/// Benchmarks of the engine, and side by side with peers.
+/// Benchmarks of the engine, of the server, and side by side with peers.
 #[derive(Debug, Parser)]
 #[command(name = "steadfast-bench")]
 pub struct Command {
@@ -20,6 +20,8 @@ pub enum Verb {
     Engine(Plan),
     /// Measure the engine and then the peers, on the same disk, and print the ratios.
     Compare(Plan),
+    /// Measure a server with the official Rust SDK: ours on a new file, or one that serves already.
+    Server(ServerPlan),
     /// Start workflows and wait to be killed: the first half of the case `crash_recovery`.
     #[command(hide = true)]
     Victim {
@@ -51,6 +53,38 @@ pub struct Plan {
     /// How much of each case.
     #[command(flatten)]
     pub sizes: Sizes,
+}
+
+/// Which server, which cases, and how much of each.
+#[derive(Args, Clone, Debug)]
+pub struct ServerPlan {
+    /// Only these cases.
+    #[arg(long, value_delimiter = ',')]
+    pub only: Vec<String>,
+    /// One JSON object a case.
+    #[arg(long)]
+    pub json: bool,
+    /// The folder for the data files; a new one inside it is used and removed.
+    #[arg(long, default_value = ".")]
+    pub dir: PathBuf,
+    /// A server that serves already, as HOST:PORT; if there is none, ours is built and started.
+    #[arg(long)]
+    pub address: Option<String>,
+    /// The process of that server, if it is on this machine, for its CPU and memory.
+    #[arg(long, requires = "address")]
+    pub pid: Option<u32>,
+    /// A binary of ours that is built already.
+    #[arg(long, conflicts_with = "address")]
+    pub binary: Option<PathBuf>,
+    /// Workflows in the concurrent cases. Concurrency 1 takes a twentieth.
+    #[arg(long, default_value_t = 4_000)]
+    pub workflows: usize,
+    /// Chains of 100 steps.
+    #[arg(long, default_value_t = 5)]
+    pub chains: usize,
+    /// Signals to one workflow.
+    #[arg(long, default_value_t = 5_000)]
+    pub signals: usize,
 }
 
 /// How much of each case.

@@ -5,7 +5,7 @@
 
 use std::{
     collections::BTreeMap,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Stdio},
 };
 
@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::{
     args::{Plan, Sync},
+    build::build,
     cases::{self, SHARED},
     report::{Line, ratio},
 };
@@ -24,7 +25,7 @@ const OURS: &str = "steadfast";
 /// Runs both sides, one after the other: the shared cases at the sync setting of the plan, and the
 /// chain with `synchronous=NORMAL` too.
 pub async fn run(plan: &Plan, tell: &mut (dyn FnMut(&Line) + Send)) -> Result<Vec<Line>> {
-    let program = build()?;
+    let program = build("bench/peers/Cargo.toml", "target/peers", "steadfast-bench-peers")?;
     let asked = |case: &&str| plan.wants(case);
     let shared: Vec<String> = SHARED.iter().filter(|it| asked(it)).map(|&it| it.into()).collect();
     let mut plans = vec![Plan { only: shared, ..plan.clone() }];
@@ -59,20 +60,6 @@ pub fn ratios(lines: &[Line]) -> Value {
         }
     }
     json!({ "ratios": found })
-}
-
-fn build() -> Result<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/peers");
-    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers");
-    let built = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args(["build", "--release", "--locked", "--manifest-path"])
-        .arg(folder.join("Cargo.toml"))
-        .arg("--target-dir")
-        .arg(&target)
-        .status()
-        .context("cargo could not be run")?;
-    ensure!(built.success(), "the peers could not be built");
-    Ok(target.join("release/steadfast-bench-peers"))
 }
 
 fn peers(program: &Path, plan: &Plan) -> Result<Vec<Line>> {

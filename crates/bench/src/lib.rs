@@ -5,16 +5,19 @@
 //!    │                              │
 //!    │                              ▼
 //!    │                     a file in a new folder
-//!    └────▶ compare ──▶ bench/peers, built and run as a process of its own
+//!    ├────▶ compare ──▶ bench/peers, built and run as a process of its own
+//!    └────▶ server ───▶ bench/peers/server, the same; it starts and drives `steadfast serve`
 //! ```
 
 pub mod args;
+mod build;
 pub mod cases;
 mod client;
 pub mod compare;
 mod probe;
 pub mod report;
 mod rig;
+pub mod server;
 mod shape;
 mod usage;
 mod worker;

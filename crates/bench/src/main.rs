@@ -4,9 +4,10 @@
 use anyhow::Result;
 use clap::Parser as _;
 use steadfast_bench::{
-    args::{Command, Plan, Verb},
+    args::{Command, Verb},
     cases, compare,
     report::Line,
+    server,
 };
 
 /// As in the `steadfast` binary.
@@ -17,20 +18,21 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 async fn main() -> Result<()> {
     match Command::parse().verb {
         Verb::Engine(plan) => {
-            let lines = cases::run(&plan, &mut |line| show(&plan, line)).await?;
+            let lines = cases::run(&plan, &mut |line| show(plan.json, line)).await?;
             println!("{}", cases::ratios(&lines));
         }
         Verb::Compare(plan) => {
-            let lines = compare::run(&plan, &mut |line| show(&plan, line)).await?;
+            let lines = compare::run(&plan, &mut |line| show(plan.json, line)).await?;
             println!("{}", compare::ratios(&lines));
         }
+        Verb::Server(plan) => server::run(&plan, &mut |line| show(plan.json, line))?,
         Verb::Victim { file, workflows, sync } => cases::victim(&file, workflows, sync).await?,
     }
     Ok(())
 }
 
-fn show(plan: &Plan, line: &Line) {
-    if plan.json {
+fn show(json: bool, line: &Line) {
+    if json {
         println!("{}", serde_json::json!(line));
     } else {
         println!("{line}");

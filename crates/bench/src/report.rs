@@ -19,8 +19,9 @@ pub struct Line {
     pub p50_ms: f64,
     /// The same, of the slowest in a hundred.
     pub p99_ms: f64,
-    /// CPU of the whole process, workers and clients included.
-    pub cpu_ms_per_workflow: f64,
+    /// CPU of the whole process: workers and clients are in it, unless the case drives a server.
+    /// `null` if the process is not known.
+    pub cpu_ms_per_workflow: Option<f64>,
     /// Commits that wait for the disk, by activity; `null` if the system does not tell.
     pub fsyncs_per_step: Option<f64>,
     /// The most memory that the process used.
@@ -72,7 +73,7 @@ impl Line {
             throughput_per_s: ratio(real(counted.units), counted.elapsed.as_secs_f64()),
             p50_ms: ms(percentile(&mut counted.spans, 50)),
             p99_ms: ms(percentile(&mut counted.spans, 99)),
-            cpu_ms_per_workflow: ratio(ms(counted.cpu), real(counted.workflows)),
+            cpu_ms_per_workflow: Some(ratio(ms(counted.cpu), real(counted.workflows))),
             fsyncs_per_step: Some(ratio(real(counted.commits), real(counted.steps))),
             rss_mib,
             more: std::collections::BTreeMap::new(),
@@ -91,15 +92,12 @@ impl fmt::Display for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{:<18} {:<16} {:<6} {:>10.1}/s  p50 {:>8.3} ms  p99 {:>8.3} ms  cpu {:>7.3} ms/workflow",
-            self.case,
-            self.system,
-            self.sync,
-            self.throughput_per_s,
-            self.p50_ms,
-            self.p99_ms,
-            self.cpu_ms_per_workflow,
+            "{:<18} {:<16} {:<6} {:>10.1}/s  p50 {:>8.3} ms  p99 {:>8.3} ms",
+            self.case, self.system, self.sync, self.throughput_per_s, self.p50_ms, self.p99_ms,
         )?;
+        if let Some(cpu) = self.cpu_ms_per_workflow {
+            write!(f, "  cpu {cpu:>7.3} ms/workflow")?;
+        }
         if let Some(fsyncs) = self.fsyncs_per_step {
             write!(f, "  {fsyncs:.4} fsyncs/step")?;
         }
