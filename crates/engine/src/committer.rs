@@ -27,7 +27,7 @@ use steadfast_store::{
 };
 use tokio::sync::mpsc;
 
-use crate::{clock::Clock, ended::Ended, limits::Limits};
+use crate::{clock::Clock, ended::Ended, histogram::Histogram, limits::Limits};
 
 /// Something that leaves the engine once what it builds on is durable. Dropped unsaid if the
 /// engine stops before, or the store refuses what it builds on: whoever waits for it hears which.
@@ -72,7 +72,7 @@ impl Saying {
 type Refusals = BTreeMap<RunNumber, ShardNumber>;
 
 /// Numbers about commits, for benchmarks and metrics.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct CommitStats {
     /// Commits made: each is one fsync.
     pub commits: AtomicU64,
@@ -80,7 +80,29 @@ pub struct CommitStats {
     pub works: AtomicU64,
     /// Commits that failed and were tried again.
     pub retries: AtomicU64,
+    /// Pieces of work by commit.
+    pub sizes: Histogram,
+    /// How long the store took for each commit, in microseconds.
+    pub micros: Histogram,
 }
+
+impl Default for CommitStats {
+    fn default() -> Self {
+        Self {
+            commits: AtomicU64::default(),
+            works: AtomicU64::default(),
+            retries: AtomicU64::default(),
+            sizes: Histogram::new(SIZES),
+            micros: Histogram::new(MICROS),
+        }
+    }
+}
+
+const SIZES: &[u64] = &[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096];
+const MICROS: &[u64] = &[
+    50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000,
+    10_000_000,
+];
 
 /// How far a shard's works are durable.
 #[derive(Debug, Default)]
@@ -227,7 +249,9 @@ impl Committer {
         if writes.is_empty() {
             return true;
         }
-        self.stats.works.fetch_add(works.len().try_into().unwrap_or(0), Ordering::Relaxed);
+        let size = works.len().try_into().unwrap_or(0);
+        self.stats.works.fetch_add(size, Ordering::Relaxed);
+        self.stats.sizes.record(size);
         let batch = self.batch(writes);
         match self.commit_until_durable(&batch).await {
             Ok(()) => true,
@@ -264,6 +288,7 @@ impl Committer {
     async fn commit_until_durable(&mut self, batch: &Arc<Batch>) -> Result<(), StoreError> {
         let sequence = batch.sequence;
         let (mut wait, longest) = self.limits.commit_retry;
+        let began = self.clock.now();
         loop {
             let error = match self.store.commit(Arc::clone(batch)).await {
                 Ok(()) => break,
@@ -282,6 +307,8 @@ impl Committer {
         }
         self.last_commit = sequence;
         self.stats.commits.fetch_add(1, Ordering::Relaxed);
+        let took = self.clock.now().since(began).as_micros();
+        self.stats.micros.record(took.try_into().unwrap_or(u64::MAX));
         Ok(())
     }
 

@@ -128,8 +128,8 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Stops: everything that was begun becomes durable, then nothing more is taken. Whoever
-    /// still waits hears that the engine stops.
+    /// Stops: everything that was begun becomes durable, then nothing more is taken. Polls are
+    /// answered empty at once; whoever else still waits hears that the engine stops.
     pub async fn stop(&self) {
         if !self.running.begin_stop() {
             return;
@@ -157,6 +157,11 @@ impl Engine {
     /// Whether another process has taken the data over, so that this engine is of no more use.
     pub fn is_fenced(&self) -> bool {
         self.shared().fenced.load(Ordering::Acquire)
+    }
+
+    /// How many workflow tasks and activity tasks wait for a worker.
+    pub fn backlog(&self) -> (usize, usize) {
+        (self.shared().tasks.backlog(), self.shared().activities.backlog())
     }
 
     /// Numbers about commits.

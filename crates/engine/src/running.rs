@@ -37,6 +37,10 @@ impl Running {
         !self.stopped.swap(true, Ordering::AcqRel)
     }
 
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Acquire)
+    }
+
     /// Ends all parts where they are.
     pub(crate) fn abort(&self) {
         let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));

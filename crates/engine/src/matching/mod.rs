@@ -138,6 +138,11 @@ impl<T: Send + 'static, R: Default + Send + 'static> Matching<T, R> {
         self.lock().get(name).map(|queue| queue.stats(now)).unwrap_or_default()
     }
 
+    /// How many tasks wait in all queues together.
+    pub(crate) fn backlog(&self) -> usize {
+        self.lock().values().map(Queue::backlog).sum()
+    }
+
     /// Forgets queues that nobody has polled since then and nothing waits in; a sticky queue dies
     /// with its worker.
     pub(crate) fn sweep(&self, since: Timestamp) {

@@ -9,6 +9,7 @@ mod batch;
 mod call;
 mod call_end;
 mod deletion;
+mod health;
 mod history;
 mod listing;
 mod multi;
@@ -26,6 +27,7 @@ mod update;
 mod workers;
 mod workflow;
 
+pub use health::Unwell;
 pub(crate) use namespaces::default_namespace;
 
 use std::{
