@@ -5,6 +5,7 @@
 //!   tidy ────► the shape of the code: floors, file sizes, heads, paths
 //!   promises ► the table in docs/promises.md against the tests that exist
 //!   sdk ─────► the official SDKs against a server process
+//!   compatibility ► the pages that are written from the code
 //! ```
 //!
 //! Everything is plain Rust, so that a fresh clone needs nothing but a toolchain; only the
@@ -15,6 +16,7 @@
 
 mod ci;
 mod command;
+mod pages;
 mod promises;
 mod sdk;
 mod source;
@@ -75,11 +77,17 @@ const VERBS: &[Verb] = &[
         about: "run the suites of the official SDKs (`sdk <language>…` runs some)",
         run: sdk::run,
     },
+    Verb {
+        name: "compatibility",
+        about: "compare docs/compatibility.md and docs/configuration.md with the code (`--write` \
+                writes them)",
+        run: pages::run,
+    },
 ];
 
 fn usage() -> String {
     let lines: Vec<String> =
-        VERBS.iter().map(|verb| format!("  {:<10} {}\n", verb.name, verb.about)).collect();
+        VERBS.iter().map(|verb| format!("  {:<13} {}\n", verb.name, verb.about)).collect();
     format!("cargo xtask <verb>\n\n{}", lines.concat())
 }
 

@@ -3,6 +3,8 @@
 //! ```text
 //!   main ── parses, runs one command, turns its error into text and an exit code
 //!   serve ─ runs the engine on a data file until somebody asks to stop
+//!     └──── as config says, which is put together from flags, environment and file
+//!   key ─── keys for those who may come in
 //!   dev ─── the same for tests: in memory, gone when it stops
 //!   workflow, activity, schedule, namespace, task_queue, batch, operator
 //!     └──── call a server (client), answer with tables or JSON (output)
@@ -15,8 +17,11 @@ mod activity;
 mod batch;
 mod client;
 mod completion;
+mod config;
 mod dev;
 mod input;
+mod key;
+mod logs;
 mod names;
 mod namespace;
 mod operator;
@@ -56,6 +61,7 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<()> {
     match command {
         Command::Serve(args) => serve::run(&args),
+        Command::Key(args) => key::run(&args),
         Command::Server(args) => dev::run(&args),
         Command::Workflow(args) => calling(workflow::run(&args)),
         Command::Activity(args) => calling(activity::run(&args)),
@@ -86,6 +92,7 @@ struct Args {
 enum Command {
     /// Run the engine on a data file until it is asked to stop
     Serve(serve::Args),
+    Key(key::Args),
     Server(Box<dev::Args>),
     Workflow(Box<workflow::Args>),
     Activity(Box<activity::Args>),

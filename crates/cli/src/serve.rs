@@ -1,36 +1,36 @@
 //! `steadfast serve`: the engine on a data file, with its doors open.
 
 use std::{
-    net::SocketAddr,
     path::{Path, PathBuf, absolute},
     sync::Arc,
 };
 
 use anyhow::{Context as _, Result, ensure};
-use steadfast_engine::{Engine, Options};
-use steadfast_server::{Options as Doors, Server};
+use steadfast_engine::Engine;
+use steadfast_server::Server;
 use steadfast_store::{Sqlite, Store, sqlite};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::stop;
+use crate::{
+    config::{Config, Flags},
+    stop,
+};
 
 /// What can be said to `serve`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Where runs are kept; the file is created if it is not there
-    #[arg(long, value_name = "FILE", default_value = "steadfast.db")]
-    db: PathBuf,
-
-    /// Where SDKs connect
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7233")]
-    grpc: SocketAddr,
+    #[command(flatten)]
+    flags: Flags,
 }
 
 /// Serves until somebody asks to stop.
 pub(crate) fn run(args: &Args) -> Result<()> {
     // Listened for before anything is printed: whoever reads the last line may ask at once.
     let asked = stop::Asked::listen()?;
-    let serving = Serving::open(&args.db, args.grpc)?;
+    let config = Config::gather(&args.flags)?;
+    config.logs.begin();
+    open_files();
+    let serving = Serving::open(config)?;
     print!("{}", banner(&serving));
     asked.wait();
     serving.stop()?;
@@ -38,10 +38,19 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
+/// Each client is an open file, and the usual limit is far below what the system allows.
+fn open_files() {
+    match rlimit::increase_nofile_limit(u64::MAX) {
+        Ok(limit) => tracing::info!(limit, "open files"),
+        Err(error) => tracing::warn!(%error, "the limit of open files stays as it is"),
+    }
+}
+
 /// An engine at work on a data file.
 #[derive(Debug)]
 struct Serving {
     path: PathBuf,
+    is_encrypted: bool,
     runtime: Runtime,
     server: Server,
     store: Arc<dyn Store>,
@@ -49,18 +58,16 @@ struct Serving {
 
 impl Serving {
     /// Opens the file, or creates it, and starts the engine on it.
-    fn open(path: &Path, grpc: SocketAddr) -> Result<Self> {
-        let path = absolute(path).context("finding the data file")?;
-        ensure!(!path.is_dir(), "{} is a folder; --db names a file", path.display());
-        let store = Sqlite::open(&path, &sqlite::Options::default())
-            .with_context(|| format!("cannot open the data file {}", path.display()))?;
-        let store: Arc<dyn Store> = Arc::new(store);
+    fn open(config: Config) -> Result<Self> {
+        let path = absolute(&config.db).context("finding the data file")?;
+        let store = open_store(&path, &config.sqlite)?;
         let runtime = Builder::new_multi_thread().enable_all().build().context("starting up")?;
         let engine = runtime
-            .block_on(Engine::open(Arc::clone(&store), Options::default()))
+            .block_on(Engine::open(Arc::clone(&store), config.engine))
             .with_context(|| format!("cannot start on the data file {}", path.display()))?;
-        let server = runtime.block_on(Server::open(engine, Doors { grpc }))?;
-        Ok(Self { path, runtime, server, store })
+        let is_encrypted = config.doors.tls.is_some();
+        let server = runtime.block_on(Server::open(engine, config.doors))?;
+        Ok(Self { path, is_encrypted, runtime, server, store })
     }
 
     /// Makes everything durable that was begun, and lets go of the file.
@@ -69,18 +76,38 @@ impl Serving {
             self.server.stop().await;
             self.store.close().await
         })?;
+        // Whoever still holds a connection open keeps nobody waiting.
+        self.runtime.shutdown_background();
         Ok(())
     }
 }
 
+fn open_store(path: &Path, options: &sqlite::Options) -> Result<Arc<dyn Store>> {
+    ensure!(!path.is_dir(), "{} is a folder; --db names a file", path.display());
+    let store = Sqlite::open(path, options)
+        .with_context(|| format!("cannot open the data file {}", path.display()))?;
+    Ok(Arc::new(store))
+}
+
 fn banner(serving: &Serving) -> String {
+    let scheme = if serving.is_encrypted { "https" } else { "http" };
+    let grpc = serving.server.grpc();
+    let http = serving.server.http().map(|at| format!("HTTP   {scheme}://{at}\n"));
+    // Commands look where the server is if nobody says otherwise.
+    let address = if grpc == steadfast_server::Options::default().grpc {
+        String::new()
+    } else {
+        format!(" --address {grpc}")
+    };
     format!(
         "steadfast {version}\n\
          data   {data}\n\
          gRPC   {grpc}\n\
+         {http}\
+         try    steadfast workflow list{address}\n\
          press Ctrl-C to stop\n",
         version = env!("CARGO_PKG_VERSION"),
         data = serving.path.display(),
-        grpc = serving.server.grpc(),
+        http = http.unwrap_or_default(),
     )
 }

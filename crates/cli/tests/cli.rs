@@ -1,10 +1,11 @@
 //! The binary as a user meets it: arguments, output, exit codes.
 
+mod served;
+
 use std::{
     fs,
-    io::{BufRead as _, BufReader},
     path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
+    process::{Command, Output},
 };
 
 fn steadfast(args: &[&str]) -> Command {
@@ -83,32 +84,67 @@ fn a_file_that_is_not_ours_exits_with_1_and_is_left_as_it_was() {
     assert_eq!(fs::read_to_string(&file).expect("readable"), "a letter");
 }
 
-#[cfg(unix)]
 #[test]
-fn serve_says_what_it_has_and_stops_when_asked() {
-    for signal in ["INT", "TERM"] {
-        let db = folder(&format!("serve_{signal}")).join("a.db");
-        let mut child =
-            steadfast(&["serve", "--grpc", "127.0.0.1:0", "--db", &db.display().to_string()])
-                .stdout(Stdio::piped())
-                .spawn()
-                .expect("the binary starts");
-        let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
-        let mut line = || lines.next().expect("another line").expect("text");
-
-        assert_eq!(line(), format!("steadfast {}", env!("CARGO_PKG_VERSION")));
-        assert_eq!(line(), format!("data   {}", db.display()));
-        assert!(line().starts_with("gRPC   127.0.0.1:"));
-        assert_eq!(line(), "press Ctrl-C to stop");
-
-        let sent = Command::new("kill")
-            .args([format!("-{signal}"), child.id().to_string()])
-            .status()
-            .expect("kill starts");
-        assert!(sent.success());
-        assert_eq!(line(), "stopped");
-        assert_eq!(child.wait().expect("it ends").code(), Some(0));
-        let kept = fs::read(&db).expect("readable");
-        assert!(kept.starts_with(b"SQLite format 3"), "a data file is there");
+fn wrong_values_exit_with_2_and_are_named() {
+    for (args, part) in [
+        (&["serve", "--grpc", "here"][..], "--grpc here: \"here\" is not an address with a port"),
+        (&["serve", "--shards", "0"], "there are 1 to 1024 shards"),
+        (&["serve", "--synchronous", "off"], "\"off\" is none of full, normal"),
+        (&["serve", "--log-level", "loud"], "is not a level such as warn"),
+    ] {
+        let answer = output(args);
+        assert_eq!(answer.status.code(), Some(2), "{args:?}");
+        assert!(text(&answer.stderr).contains(part), "{}", text(&answer.stderr));
     }
+}
+
+#[test]
+fn a_wrong_config_file_exits_with_1_and_touches_nothing() {
+    let here = folder("wrong_config");
+    let serve = |config: &str| {
+        fs::write(here.join("steadfast.toml"), config).expect("writable");
+        let answer = steadfast(&["serve"]).current_dir(&here).output().expect("the binary starts");
+        assert_eq!(answer.status.code(), Some(1));
+        text(&answer.stderr)
+    };
+    assert_eq!(
+        serve("gprc = \"127.0.0.1:0\""),
+        "error: steadfast.toml: there is no setting \"gprc\"; the nearest is \"grpc\"\n"
+    );
+    let error = serve("shards = \"many\"");
+    assert!(error.starts_with("error: steadfast.toml: shards: \"many\" will not do"), "{error}");
+    let error = serve("tls-cert = \"cert.pem\"");
+    assert!(error.contains("tls-cert and tls-key belong together"), "{error}");
+    assert_eq!(fs::read_dir(&here).expect("readable").count(), 1, "only the config file is there");
+
+    let answer = output(&["serve", "--config", "none.toml"]);
+    assert_eq!(answer.status.code(), Some(1));
+    assert!(text(&answer.stderr).starts_with("error: reading none.toml"));
+}
+
+#[test]
+fn an_address_for_everybody_without_keys_exits_with_1_and_says_what_to_do() {
+    let db = folder("exposed").join("a.db").display().to_string();
+    let answer = output(&["serve", "--db", &db, "--grpc", "0.0.0.0:0", "--http", "off"]);
+    assert_eq!(answer.status.code(), Some(1));
+    let error = text(&answer.stderr);
+    for part in ["0.0.0.0:0 can be reached from other machines", "steadfast key create"] {
+        assert!(error.contains(part), "no {part} in {error}");
+    }
+}
+
+#[test]
+fn a_key_is_shown_once_with_the_lines_for_the_server() {
+    let answer = output(&["key", "create", "--namespace", "orders", "--right", "write"]);
+    assert_eq!(answer.status.code(), Some(0));
+    let said = text(&answer.stdout);
+    let word = |name: &str| {
+        let line = said.lines().find_map(|line| line.strip_prefix(name));
+        line.expect("a line").trim().to_owned()
+    };
+    assert!(word("key").starts_with("steadfast_"));
+    let file = word("config file");
+    assert!(file.starts_with("keys = [\"write:orders:") && file.ends_with("\"]"), "{file}");
+    assert!(!file.contains(&word("key")), "the config file does not hold the key");
+    assert_eq!(output(&["key", "create"]).status.code(), Some(2));
 }

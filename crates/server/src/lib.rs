@@ -2,16 +2,26 @@
 //!
 //! ```text
 //!  official SDKs ──▶ listen ──▶ grpc ──▶ Engine
+//!  operators ──────▶ listen ──▶ http ──▶   │
+//!                                 └──▶ metrics
 //! ```
 //!
 //! The gRPC door speaks the public Temporal API. It is thin: the engine takes and gives the public
 //! messages itself; what is done here is what a wire needs (sizes, compression, error details,
-//! deadlines) and who may come in.
+//! deadlines) and who may come in. The HTTP door tells whether the server is well, and its numbers.
 
 mod grpc;
+mod http;
+mod keys;
 mod listen;
+mod metrics;
+mod rpc;
 mod server;
+mod tls;
 
-pub use grpc::{OPERATOR, Right, Rpc, Rpcs, State, WORKFLOW};
-pub use listen::{BindError, Listener};
-pub use server::{Options, Server};
+pub use grpc::{OPERATOR, WORKFLOW};
+pub use keys::{Key, KeyHash, Keys, NoRandomness, NotAHash, new_secret};
+pub use listen::BindError;
+pub use rpc::{Right, Rpc, Rpcs, State};
+pub use server::{OpenError, Options, Server};
+pub use tls::{TlsError, TlsFiles};

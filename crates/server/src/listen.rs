@@ -1,16 +1,27 @@
-//! Sockets that take connections.
+//! Sockets that take connections, plain or encrypted.
 
 use std::{
     io,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
 };
 
 use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpListener, TcpStream},
     sync::mpsc,
     task::AbortHandle,
 };
+use tokio_rustls::server::TlsStream;
 use tokio_stream::wrappers::ReceiverStream;
+
+use crate::{
+    metrics::{Connected, Metrics},
+    tls::Tls,
+};
 
 /// A door's address could not be taken.
 #[derive(Debug, thiserror::Error)]
@@ -28,14 +39,14 @@ pub struct BindError {
 /// Clients that are told `localhost` may try both `127.0.0.1` and `::1`, and some open a connection
 /// to each; so a listener on one loopback address is on the other one, too, where there is one.
 #[derive(Debug)]
-pub struct Listener {
+pub(crate) struct Listener {
     address: SocketAddr,
     sockets: Vec<TcpListener>,
 }
 
 impl Listener {
     /// Takes an address. Port 0 takes any free port.
-    pub async fn bind(address: SocketAddr) -> Result<Self, BindError> {
+    pub(crate) async fn bind(address: SocketAddr) -> Result<Self, BindError> {
         let failed = |error| BindError { address, error };
         let socket = TcpListener::bind(address).await.map_err(failed)?;
         let address = socket.local_addr().map_err(failed)?;
@@ -48,37 +59,62 @@ impl Listener {
     }
 
     /// Where it listens.
-    pub fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// The connections, as they come. Nothing is accepted any more once the stream is dropped.
-    pub(crate) fn incoming(self) -> Incoming {
+    pub(crate) fn incoming(self, welcome: &Welcome) -> Incoming {
         let (sender, connections) = mpsc::channel(ACCEPTED_AHEAD);
         let accepting = self
             .sockets
             .into_iter()
-            .map(|socket| tokio::spawn(accept(socket, sender.clone())).abort_handle())
+            .map(|socket| tokio::spawn(accept(socket, welcome.clone(), sender.clone())))
+            .map(|task| task.abort_handle())
             .collect();
         Incoming { connections: ReceiverStream::new(connections), accepting }
+    }
+}
+
+/// How a connection is received.
+#[derive(Clone, Debug)]
+pub(crate) struct Welcome {
+    /// The certificates, if it is to be encrypted.
+    pub(crate) tls: Option<Arc<Tls>>,
+    /// Where it is counted, if it is.
+    pub(crate) metrics: Option<Arc<Metrics>>,
+}
+
+impl Welcome {
+    #[expect(clippy::disallowed_methods, reason = "the sockets live in the machine's own time")]
+    async fn receive(self, stream: TcpStream) -> io::Result<Connection> {
+        // Small answers must not wait for an acknowledgement of earlier ones.
+        let _ = stream.set_nodelay(true);
+        let counted = self.metrics.as_ref().map(Metrics::connection);
+        let stream = match self.tls {
+            None => Stream::Plain(stream),
+            Some(tls) => {
+                let greeting = tls.acceptor().accept(stream);
+                let greeted = tokio::time::timeout(TLS_GREETING, greeting).await;
+                Stream::Tls(Box::new(greeted.map_err(io::Error::other)??))
+            }
+        };
+        Ok(Connection { stream, _counted: counted })
     }
 }
 
 /// The connections of a listener.
 #[derive(Debug)]
 pub(crate) struct Incoming {
-    connections: ReceiverStream<io::Result<TcpStream>>,
+    connections: ReceiverStream<io::Result<Connection>>,
     accepting: Vec<AbortHandle>,
 }
 
 impl tokio_stream::Stream for Incoming {
-    type Item = io::Result<TcpStream>;
+    type Item = io::Result<Connection>;
 
-    fn poll_next(
-        mut self: std::pin::Pin<&mut Self>,
-        context: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Option<Self::Item>> {
-        std::pin::Pin::new(&mut self.connections).poll_next(context)
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        Pin::new(&mut self.connections).poll_next(context)
     }
 }
 
@@ -90,23 +126,116 @@ impl Drop for Incoming {
     }
 }
 
+/// A connection, counted for as long as it is there.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    stream: Stream,
+    _counted: Option<Connected>,
+}
+
+#[derive(Debug)]
+enum Stream {
+    Plain(TcpStream),
+    Tls(Box<TlsStream<TcpStream>>),
+}
+
+impl tonic::transport::server::Connected for Connection {
+    type ConnectInfo = ();
+
+    fn connect_info(&self) {}
+}
+
+impl AsyncRead for Connection {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match &mut self.stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
+            Stream::Tls(stream) => Pin::new(stream).poll_read(context, buffer),
+        }
+    }
+}
+
+impl AsyncWrite for Connection {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match &mut self.stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
+            Stream::Tls(stream) => Pin::new(stream).poll_write(context, bytes),
+        }
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match &mut self.stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_write_vectored(context, parts),
+            Stream::Tls(stream) => Pin::new(stream).poll_write_vectored(context, parts),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        match &self.stream {
+            Stream::Plain(stream) => stream.is_write_vectored(),
+            Stream::Tls(stream) => stream.is_write_vectored(),
+        }
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_flush(context),
+            Stream::Tls(stream) => Pin::new(stream).poll_flush(context),
+        }
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.stream {
+            Stream::Plain(stream) => Pin::new(stream).poll_shutdown(context),
+            Stream::Tls(stream) => Pin::new(stream).poll_shutdown(context),
+        }
+    }
+}
+
 #[expect(clippy::disallowed_methods, reason = "the sockets live in the machine's own time")]
-async fn accept(socket: TcpListener, connections: mpsc::Sender<io::Result<TcpStream>>) {
+async fn accept(
+    socket: TcpListener,
+    welcome: Welcome,
+    connections: mpsc::Sender<io::Result<Connection>>,
+) {
     loop {
-        match socket.accept().await {
-            Ok((connection, _)) => {
-                // Small answers must not wait for an acknowledgement of earlier ones.
-                let _ = connection.set_nodelay(true);
-                if connections.send(Ok(connection)).await.is_err() {
-                    return;
-                }
-            }
+        let stream = match socket.accept().await {
+            Ok((stream, _)) => stream,
             Err(error) => {
                 // Out of file handles, mostly: the ones who are in go on, and end some day.
                 tracing::warn!(%error, "a connection could not be accepted");
                 tokio::time::sleep(ACCEPT_AGAIN).await;
+                continue;
             }
+        };
+        if connections.is_closed() {
+            return;
         }
+        // Each in its own task: one that greets slowly keeps nobody waiting.
+        tokio::spawn(greet(stream, welcome.clone(), connections.clone()));
+    }
+}
+
+async fn greet(
+    stream: TcpStream,
+    welcome: Welcome,
+    connections: mpsc::Sender<io::Result<Connection>>,
+) {
+    match welcome.receive(stream).await {
+        // The door that it was for may be closed by now.
+        Ok(connection) => drop(connections.send(Ok(connection)).await),
+        Err(error) => tracing::debug!(%error, "a client could not be greeted"),
     }
 }
 
@@ -119,7 +248,9 @@ fn loopback_twin(address: SocketAddr) -> Option<SocketAddr> {
     Some(SocketAddr::new(twin, address.port()))
 }
 
-/// How many accepted connections may wait for the door.
+/// How many accepted connections may be on their way to the door at once.
 const ACCEPTED_AHEAD: usize = 64;
 /// How long to wait after a connection could not be accepted: the cause rarely ends at once.
-const ACCEPT_AGAIN: std::time::Duration = std::time::Duration::from_millis(100);
+const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
+/// How long a client may take to agree on encryption.
+const TLS_GREETING: Duration = Duration::from_secs(10);

@@ -1,13 +1,21 @@
 //! A server: the doors, open until it is asked to stop.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::{
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
 
 use steadfast_engine::Engine;
-use tokio::{sync::oneshot, task::JoinHandle};
+use tokio::{sync::watch, task::JoinHandle};
 
 use crate::{
-    grpc,
-    listen::{BindError, Listener},
+    grpc::{self, OPERATOR, WORKFLOW},
+    http::{self, Pages},
+    keys::Keys,
+    listen::{BindError, Listener, Welcome},
+    metrics::Metrics,
+    tls::{Tls, TlsError, TlsFiles},
 };
 
 /// How a server is opened.
@@ -15,33 +23,85 @@ use crate::{
 pub struct Options {
     /// Where the official SDKs knock.
     pub grpc: SocketAddr,
+    /// Where health, numbers and pages are; `None` for nowhere.
+    pub http: Option<SocketAddr>,
+    /// Certificates, if connections are to be encrypted.
+    pub tls: Option<TlsFiles>,
+    /// Who may do what; none for everybody everything.
+    pub keys: Keys,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { grpc: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7233) }
+        let at = |port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
+        Self { grpc: at(7233), http: Some(at(8233)), tls: None, keys: Keys::default() }
     }
+}
+
+/// Why a server could not be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// An address could not be taken.
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    /// Certificates cannot be used.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// Others than this machine could come in, and nothing would ask who they are.
+    #[error(
+        "{address} can be reached from other machines, and nothing asks who calls: \
+         listen on 127.0.0.1, or set keys (`steadfast key create` makes one), \
+         or ask clients for certificates (--tls-cert, --tls-key and --tls-client-ca)"
+    )]
+    Exposed {
+        /// The address.
+        address: SocketAddr,
+    },
 }
 
 /// Doors that are open.
 #[derive(Debug)]
 pub struct Server {
     grpc: SocketAddr,
+    http: Option<SocketAddr>,
     engine: Engine,
-    stop: oneshot::Sender<()>,
-    serving: JoinHandle<Result<(), tonic::transport::Error>>,
+    stop: watch::Sender<bool>,
+    serving_grpc: JoinHandle<Result<(), tonic::transport::Error>>,
+    serving_http: Option<JoinHandle<()>>,
 }
 
 impl Server {
     /// Opens the doors of an engine.
-    pub async fn open(engine: Engine, options: Options) -> Result<Self, BindError> {
+    pub async fn open(engine: Engine, options: Options) -> Result<Self, OpenError> {
+        options.check_exposure()?;
+        let tls = |protocol| {
+            let files = options.tls.clone();
+            files.map(|files| Tls::open(files, protocol).map(Arc::new)).transpose()
+        };
+        let metrics = Arc::new(Metrics::new(&[WORKFLOW, OPERATOR]));
         let listener = Listener::bind(options.grpc).await?;
         let grpc = listener.address();
-        let (stop, stopped) = oneshot::channel();
-        // Asked to stop, or left alone: both end it.
-        let stopped = async move { drop(stopped.await) };
-        let serving = tokio::spawn(grpc::serve(engine.clone(), listener.incoming(), stopped));
-        Ok(Self { grpc, engine, stop, serving })
+        let (stop, mut stopped) = watch::channel(false);
+
+        let http_listener = match options.http {
+            Some(address) => Some(Listener::bind(address).await?),
+            None => None,
+        };
+        let http = http_listener.as_ref().map(Listener::address);
+        let welcome = Welcome { tls: tls(b"http/1.1")?, metrics: None };
+        let serving_http = http_listener.map(|listener| {
+            let (engine, metrics) = (engine.clone(), Arc::clone(&metrics));
+            let pages = Pages { engine, keys: options.keys.clone(), metrics, grpc };
+            tokio::spawn(http::serve(pages, listener.incoming(&welcome), stopped.clone()))
+        });
+
+        let welcome = Welcome { tls: tls(b"h2")?, metrics: Some(Arc::clone(&metrics)) };
+        let incoming = listener.incoming(&welcome);
+        let stopped = async move { http::asked(&mut stopped).await };
+        let serving = grpc::serve(engine.clone(), options.keys.clone(), metrics, incoming, stopped);
+        let serving_grpc = tokio::spawn(serving);
+        Ok(Self { grpc, http, engine, stop, serving_grpc, serving_http })
     }
 
     /// Where the gRPC door is.
@@ -49,17 +109,41 @@ impl Server {
         self.grpc
     }
 
+    /// Where the HTTP door is, if there is one.
+    pub fn http(&self) -> Option<SocketAddr> {
+        self.http
+    }
+
     /// Stops: no more connections are taken, what was begun becomes durable, and whoever waits
     /// hears of it.
     #[expect(clippy::disallowed_methods, reason = "the sockets live in the machine's own time")]
     pub async fn stop(self) {
-        let _ = self.stop.send(());
+        let _ = self.stop.send(true);
         self.engine.stop().await;
-        if let Ok(Ok(Err(error))) = tokio::time::timeout(LAST_ANSWERS, self.serving).await {
-            tracing::warn!(%error, "the gRPC door did not close well");
+        let last_answers = async {
+            if let Ok(Err(error)) = self.serving_grpc.await {
+                tracing::warn!(%error, "the gRPC door did not close well");
+            }
+            if let Some(serving) = self.serving_http {
+                let _ = serving.await;
+            }
+        };
+        let _ = tokio::time::timeout(LAST_ANSWERS, last_answers).await;
+    }
+}
+
+impl Options {
+    /// Strangers may knock only where somebody asks who they are.
+    fn check_exposure(&self) -> Result<(), OpenError> {
+        let asks = !self.keys.is_empty()
+            || self.tls.as_ref().is_some_and(|files| files.client_ca.is_some());
+        let mut doors = [Some(self.grpc), self.http].into_iter().flatten();
+        match doors.find(|address| !asks && !address.ip().is_loopback()) {
+            Some(address) => Err(OpenError::Exposed { address }),
+            None => Ok(()),
         }
     }
 }
 
 /// How long the last answers may take to be sent.
-const LAST_ANSWERS: std::time::Duration = std::time::Duration::from_secs(5);
+const LAST_ANSWERS: Duration = Duration::from_millis(800);

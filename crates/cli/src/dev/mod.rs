@@ -56,7 +56,7 @@ async fn open(args: &StartDev, store: Arc<dyn Store>, options: Options) -> Resul
         add_search_attributes(&engine, namespace, args).await?;
     }
     let grpc = (args.ip.address(), args.port).into();
-    Ok(Server::open(engine, Doors { grpc }).await?)
+    Ok(Server::open(engine, Doors { grpc, http: None, ..Doors::default() }).await?)
 }
 
 fn open_store(args: &StartDev) -> Result<Arc<dyn Store>> {

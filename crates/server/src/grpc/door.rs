@@ -1,60 +1,105 @@
 //! The way in and the way out of every RPC.
 
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use http::{HeaderMap, header::AUTHORIZATION};
 use steadfast_engine::{Engine, Error};
 use steadfast_proto::prost::Message;
-use tonic::{Request, Response, Status};
+use tonic::{Code, Response, Status};
 
 use super::{
     deadline,
-    rpc::{Right, Rpc},
-    status::status,
+    status::{denied, status},
+};
+use crate::{
+    keys::{Keys, Wanted},
+    metrics::{Metrics, RpcMetrics},
+    rpc::Row,
 };
 
 /// Where calls come in. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Door {
     engine: Engine,
+    keys: Arc<Keys>,
+    metrics: Arc<Metrics>,
 }
 
 /// A call that was let in.
 #[derive(Debug)]
 pub(super) struct Call {
-    rpc: Rpc,
+    row: Row,
     /// The engine, for as long as the caller waits.
     engine: Engine,
+    metrics: Arc<Metrics>,
+    began: Instant,
+    /// How it ended; until it has, its caller may go away at any time.
+    ended: Code,
 }
 
 impl Door {
-    pub(crate) fn new(engine: Engine) -> Self {
-        Self { engine }
+    pub(crate) fn new(engine: Engine, keys: Keys, metrics: Arc<Metrics>) -> Self {
+        Self { engine, keys: Arc::new(keys), metrics }
     }
 
     /// Lets a call in, or says why not.
-    #[expect(clippy::unnecessary_wraps, reason = "keys are asked for here")]
-    pub(super) fn enter<M>(
+    pub(super) fn enter(
         &self,
-        rpc: Rpc,
-        _right: Right,
-        _namespace: Option<String>,
-        request: Request<M>,
-    ) -> Result<(M, Call), Status> {
-        let engine = match deadline::of(request.metadata().as_ref()) {
+        row: Row,
+        wanted: Wanted<'_>,
+        headers: &HeaderMap,
+    ) -> Result<Call, Status> {
+        let key = headers.get(AUTHORIZATION).map(http::HeaderValue::as_bytes);
+        if let Err(reason) = self.keys.check(key, wanted) {
+            let status = denied(&reason);
+            self.count(row, status.code());
+            return Err(status);
+        }
+        let engine = match deadline::of(headers) {
             Some(span) => self.engine.within(deadline::for_us(span)),
             None => self.engine.clone(),
         };
-        Ok((request.into_inner(), Call { rpc, engine }))
+        Ok(Call::begin(row, engine, Arc::clone(&self.metrics)))
+    }
+
+    /// The answer to an RPC that is not served.
+    pub(super) fn refuse(&self, row: Row) -> Status {
+        let name = row.rpc.name();
+        let status = Status::unimplemented(format!("{name} is not supported by this server"));
+        self.count(row, status.code());
+        status
+    }
+
+    /// Counts a call that was not let in.
+    fn count(&self, row: Row, code: Code) {
+        if let Some(metrics) = self.metrics.rpc(row) {
+            metrics.count(code, Duration::ZERO);
+        }
     }
 }
 
 impl Call {
+    #[expect(clippy::disallowed_methods, reason = "how long a call took, for metrics")]
+    fn begin(row: Row, engine: Engine, metrics: Arc<Metrics>) -> Self {
+        metrics.rpc(row).map(RpcMetrics::begin);
+        Self { row, engine, metrics, began: Instant::now(), ended: Code::Cancelled }
+    }
+
     pub(super) fn engine(&self) -> &Engine {
         &self.engine
     }
 
     /// Gives the engine's answer to the caller.
-    pub(super) fn leave<M: Message>(self, answer: Result<M, Error>) -> Result<Response<M>, Status> {
+    pub(super) fn leave<M: Message>(
+        mut self,
+        answer: Result<M, Error>,
+    ) -> Result<Response<M>, Status> {
         match answer {
             Ok(message) => {
+                self.ended = Code::Ok;
                 let small = message.encoded_len() < COMPRESSED_FROM;
                 let mut response = Response::new(message);
                 if small {
@@ -63,16 +108,22 @@ impl Call {
                 Ok(response)
             }
             Err(error) => {
-                tracing::debug!(rpc = self.rpc.name(), code = %error.code, "{}", error.message);
-                Err(status(error))
+                let rpc = self.row.rpc.name();
+                tracing::debug!(rpc, code = %error.code, "{}", error.message);
+                let status = status(error);
+                self.ended = status.code();
+                Err(status)
             }
         }
     }
 }
 
-/// The answer to an RPC that is not served.
-pub(super) fn refuse(rpc: Rpc) -> Status {
-    Status::unimplemented(format!("{} is not supported by this server", rpc.name()))
+impl Drop for Call {
+    fn drop(&mut self) {
+        if let Some(metrics) = self.metrics.rpc(self.row) {
+            metrics.end(self.ended, self.began.elapsed());
+        }
+    }
 }
 
 /// Compressing a message shorter than this costs more than sending it.

@@ -2,22 +2,20 @@
 //!
 //! ```text
 //!   sizes ──▶ workflow, operator ──▶ door ──▶ Engine
-//!             (tables, by `rpc`)       └──▶ status: its errors on the wire
+//!             (tables of RPCs)         └──▶ status: its errors on the wire
 //! ```
 
 mod deadline;
 mod door;
 mod operator;
-mod rpc;
 mod sizes;
 mod status;
 mod workflow;
 
 pub use operator::OPERATOR;
-pub use rpc::{Right, Rpc, Rpcs, State};
 pub use workflow::WORKFLOW;
 
-use std::{future::Future, time::Duration};
+use std::{future::Future, sync::Arc, time::Duration};
 
 use steadfast_engine::Engine;
 use steadfast_proto::services::{
@@ -30,15 +28,17 @@ use self::{
     door::Door,
     sizes::{LARGEST_REQUEST, Sizes},
 };
-use crate::listen::Incoming;
+use crate::{keys::Keys, listen::Incoming, metrics::Metrics};
 
 /// Serves until `stop`, then until the calls that are under way have ended.
 pub(crate) async fn serve(
     engine: Engine,
+    keys: Keys,
+    metrics: Arc<Metrics>,
     incoming: Incoming,
     stop: impl Future<Output = ()>,
 ) -> Result<(), transport::Error> {
-    let door = Door::new(engine);
+    let door = Door::new(engine, keys, metrics);
     let workflow = WorkflowServiceServer::new(door.clone())
         .accept_compressed(Gzip)
         .send_compressed(Gzip)

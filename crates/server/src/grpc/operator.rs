@@ -5,8 +5,9 @@ use steadfast_proto::{
 };
 use tonic::{Request, Response, Status};
 
-use super::{
-    door::{Door, refuse},
+use super::door::Door;
+use crate::{
+    keys::{Place, Wanted},
     rpc::{Right, Rpc, Rpcs, State, service},
 };
 

@@ -4,7 +4,8 @@ use steadfast_engine::{Code, Detail, Error};
 use steadfast_proto::{
     errordetails::{
         MultiOperationExecutionFailure, NamespaceAlreadyExistsFailure, NotFoundFailure,
-        WorkflowNotReadyFailure, multi_operation_execution_failure::OperationStatus,
+        PermissionDeniedFailure, WorkflowNotReadyFailure,
+        multi_operation_execution_failure::OperationStatus,
     },
     failure::MultiOperationExecutionAborted,
     prost::{Message, Name},
@@ -13,18 +14,34 @@ use steadfast_proto::{
 };
 use tonic::Status;
 
+use crate::keys::Denied;
+
 /// The engine's error as a status.
 pub(crate) fn status(error: Error) -> Status {
     let code = code(error.code);
     let Some(detail) = error.detail else {
         return Status::new(code, error.message);
     };
-    let wire = rpc::Status {
-        code: i32::from(code),
-        message: error.message.clone(),
-        details: vec![any(*detail)],
-    };
-    Status::with_details(code, error.message, wire.encode_to_vec().into())
+    with_detail(code, error.message, any(*detail))
+}
+
+/// Why somebody is not let in, as a status.
+pub(crate) fn denied(denied: &Denied) -> Status {
+    let message = denied.to_string();
+    match denied {
+        Denied::NoKey | Denied::UnknownKey => Status::unauthenticated(message),
+        Denied::NotEnough { .. } => {
+            let code = tonic::Code::PermissionDenied;
+            let detail = pack(&PermissionDeniedFailure { reason: message.clone() });
+            with_detail(code, message, detail)
+        }
+    }
+}
+
+fn with_detail(code: tonic::Code, message: String, detail: Any) -> Status {
+    let wire =
+        rpc::Status { code: i32::from(code), message: message.clone(), details: vec![detail] };
+    Status::with_details(code, message, wire.encode_to_vec().into())
 }
 
 fn code(code: Code) -> tonic::Code {

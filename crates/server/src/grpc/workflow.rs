@@ -5,8 +5,9 @@ use steadfast_proto::{
 };
 use tonic::{Request, Response, Status};
 
-use super::{
-    door::{Door, refuse},
+use super::door::Door;
+use crate::{
+    keys::{Place, Wanted},
     rpc::{Right, Rpc, Rpcs, State, service},
 };
 
@@ -15,9 +16,9 @@ service! {
     WORKFLOW: WorkflowService as "temporal.api.workflowservice.v1.WorkflowService", in workflowservice;
     serves {
         Admin cluster register_namespace(RegisterNamespaceRequest) -> RegisterNamespaceResponse;
-        Read cluster describe_namespace(DescribeNamespaceRequest) -> DescribeNamespaceResponse;
+        Read namespace describe_namespace(DescribeNamespaceRequest) -> DescribeNamespaceResponse;
         Read cluster list_namespaces(ListNamespacesRequest) -> ListNamespacesResponse;
-        Admin cluster update_namespace(UpdateNamespaceRequest) -> UpdateNamespaceResponse;
+        Admin namespace update_namespace(UpdateNamespaceRequest) -> UpdateNamespaceResponse;
         Write namespace start_workflow_execution(StartWorkflowExecutionRequest)
             -> StartWorkflowExecutionResponse;
         Read namespace get_workflow_execution_history(GetWorkflowExecutionHistoryRequest)
@@ -81,8 +82,8 @@ service! {
         Write namespace pause_activity(PauseActivityRequest) -> PauseActivityResponse;
         Write namespace unpause_activity(UnpauseActivityRequest) -> UnpauseActivityResponse;
         Write namespace reset_activity(ResetActivityRequest) -> ResetActivityResponse;
-        Read cluster get_system_info(GetSystemInfoRequest) -> GetSystemInfoResponse;
-        Read cluster get_cluster_info(GetClusterInfoRequest) -> GetClusterInfoResponse;
+        Read anyone get_system_info(GetSystemInfoRequest) -> GetSystemInfoResponse;
+        Read anyone get_cluster_info(GetClusterInfoRequest) -> GetClusterInfoResponse;
         Write namespace execute_multi_operation(ExecuteMultiOperationRequest)
             -> ExecuteMultiOperationResponse;
         Write namespace shutdown_worker(ShutdownWorkerRequest) -> ShutdownWorkerResponse;

@@ -3,6 +3,8 @@
 //! The macro makes of each line the method of the service trait and its row in the list that
 //! `docs/compatibility.md` is printed from, so that neither can say what the other does not.
 
+use std::fmt;
+
 /// What it takes to be allowed to call an RPC.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Right {
@@ -12,6 +14,16 @@ pub enum Right {
     Write,
     /// Set up namespaces and what they know.
     Admin,
+}
+
+impl fmt::Display for Right {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Admin => "administer",
+        })
+    }
 }
 
 /// Whether an RPC is answered.
@@ -41,8 +53,16 @@ pub struct Rpcs {
     pub rpcs: &'static [Rpc],
 }
 
+/// The place of an RPC in the list of its service.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row {
+    pub(crate) rpc: Rpc,
+    pub(crate) service: &'static str,
+    pub(crate) number: usize,
+}
+
 impl Rpc {
-    pub(super) const fn new(request: &'static str, state: State) -> Self {
+    pub(crate) const fn new(request: &'static str, state: State) -> Self {
         Self { request, state }
     }
 
@@ -52,7 +72,34 @@ impl Rpc {
     }
 }
 
+impl Rpcs {
+    /// The row of the RPC with this request. Asked for while compiling, so that a call does not
+    /// look for itself.
+    pub(crate) const fn row(&self, request: &str) -> Row {
+        let mut number = 0;
+        while number < self.rpcs.len() {
+            if is_same(self.rpcs[number].request, request) {
+                return Row { rpc: self.rpcs[number], service: self.service, number };
+            }
+            number += 1;
+        }
+        panic!("a method is made from its row")
+    }
+}
+
+const fn is_same(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let mut at = 0;
+    while at < one.len() && at < other.len() && one[at] == other[at] {
+        at += 1;
+    }
+    at == one.len() && at == other.len()
+}
+
 /// Writes the implementation of a service trait and the list of its RPCs.
+///
+/// Beside its right, a row says where the call works: in the `namespace` that it names, in the
+/// `cluster` as a whole, or nowhere in particular, so that `anyone` with a key may ask.
 macro_rules! service {
     (
         $(#[$about:meta])*
@@ -76,13 +123,12 @@ macro_rules! service {
                     &self,
                     request: Request<$package::$asks>,
                 ) -> Result<Response<$package::$answers>, Status> {
-                    let (message, call) = self.enter(
-                        const { Rpc::new(stringify!($asks), State::Served(Right::$right)) },
-                        Right::$right,
-                        service!(@scope $scope request),
-                        request,
+                    let call = self.enter(
+                        const { $list.row(stringify!($asks)) },
+                        Wanted { right: Right::$right, place: service!(@place $scope request) },
+                        request.metadata().as_ref(),
                     )?;
-                    let answer = call.engine().$served(message).await;
+                    let answer = call.engine().$served(request.into_inner()).await;
                     call.leave(answer)
                 }
             )*
@@ -91,17 +137,20 @@ macro_rules! service {
                     &self,
                     _: Request<$package::$asked>,
                 ) -> Result<Response<$package::$unanswered>, Status> {
-                    Err(refuse(const { Rpc::new(stringify!($asked), State::Refused) }))
+                    Err(self.refuse(const { $list.row(stringify!($asked)) }))
                 }
             )*
         }
     };
-    (@scope namespace $request:ident) => {
-        Some($request.get_ref().namespace.clone())
+    (@place namespace $request:ident) => {
+        Place::Namespace(&$request.get_ref().namespace)
     };
-    (@scope cluster $request:ident) => {
-        None
+    (@place cluster $request:ident) => {
+        Place::Cluster
+    };
+    (@place anyone $request:ident) => {
+        Place::Anywhere
     };
 }
 
-pub(super) use service;
+pub(crate) use service;

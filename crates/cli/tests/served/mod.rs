@@ -1,0 +1,185 @@
+//! `steadfast serve` as a process: what it says, what it listens to, and how it stops.
+#![cfg(unix)]
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader, Lines, Read as _, Write as _},
+    net::TcpStream,
+    process::{Child, ChildStdout, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use steadfast_proto::{
+    clients::WorkflowServiceClient, taskqueue::TaskQueue,
+    workflowservice::PollWorkflowTaskQueueRequest,
+};
+use tonic::transport::Endpoint;
+
+use crate::{folder, steadfast, text};
+
+/// A server process, with the lines that it has said.
+struct Serving {
+    child: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+    said: Vec<String>,
+}
+
+impl Serving {
+    /// Starts on free ports and waits for the last line of the banner.
+    fn start(command: &mut Command) -> Self {
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the binary starts");
+        let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+        let mut serving = Self { child, lines, said: Vec::new() };
+        while serving.said.last().is_none_or(|line| line != "press Ctrl-C to stop") {
+            let line = serving.line();
+            serving.said.push(line);
+        }
+        serving
+    }
+
+    fn line(&mut self) -> String {
+        self.lines.next().expect("another line").expect("text")
+    }
+
+    /// What stands behind a word of the banner.
+    fn said(&self, word: &str) -> &str {
+        let line = self.said.iter().find_map(|line| line.strip_prefix(word));
+        line.expect("the banner says it").trim()
+    }
+
+    fn signal(&self, signal: &str) {
+        let arguments = [format!("-{signal}"), self.child.id().to_string()];
+        assert!(Command::new("kill").args(arguments).status().expect("kill starts").success());
+    }
+
+    /// What the process says to standard error, once it has ended.
+    fn stopped(mut self) -> String {
+        assert_eq!(self.line(), "stopped");
+        let mut errors = Vec::new();
+        let mut pipe = self.child.stderr.take().expect("piped");
+        pipe.read_to_end(&mut errors).expect("readable");
+        assert_eq!(self.child.wait().expect("it ends").code(), Some(0));
+        text(&errors)
+    }
+
+    /// What the HTTP door answers.
+    fn get(&self, path: &str, headers: &str) -> String {
+        let address = self.said("HTTP").strip_prefix("http://").expect("an address");
+        let mut stream = TcpStream::connect(address).expect("a connection");
+        write!(stream, "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n{headers}\r\n")
+            .expect("it is sent");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        answer
+    }
+}
+
+const FREE: [&str; 5] = ["serve", "--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0"];
+
+#[test]
+fn it_says_what_it_has_and_stops_when_asked() {
+    for signal in ["INT", "TERM"] {
+        let db = folder(&format!("serve_{signal}")).join("a.db");
+        let serving = Serving::start(steadfast(&FREE).arg("--db").arg(&db));
+        assert_eq!(serving.said[0], format!("steadfast {}", env!("CARGO_PKG_VERSION")));
+        assert_eq!(serving.said("data"), db.display().to_string());
+        assert!(serving.said("gRPC").starts_with("127.0.0.1:"));
+        assert!(serving.get("/healthz", "").starts_with("HTTP/1.1 200 OK"));
+        let try_it = format!("steadfast workflow list --address {}", serving.said("gRPC"));
+        assert_eq!(serving.said("try"), try_it);
+        serving.signal(signal);
+        assert_eq!(serving.stopped(), "", "nothing went wrong");
+        let kept = fs::read(&db).expect("readable");
+        assert!(kept.starts_with(b"SQLite format 3"), "a data file is there");
+    }
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "how long a process takes to stop")]
+fn it_stops_within_a_second_while_pollers_wait() {
+    let db = folder("serve_pollers").join("a.db");
+    let serving = Serving::start(steadfast(&FREE).arg("--db").arg(&db));
+    let url = format!("http://{}", serving.said("gRPC"));
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.expect("a runtime");
+    let polls: Vec<_> = (0..50)
+        .map(|_| {
+            let endpoint = Endpoint::from_shared(url.clone()).expect("an address");
+            runtime.spawn(async move {
+                let channel = endpoint.connect().await.expect("a connection");
+                let poll = PollWorkflowTaskQueueRequest {
+                    namespace: "default".to_owned(),
+                    task_queue: Some(TaskQueue { name: "q".to_owned(), ..TaskQueue::default() }),
+                    ..PollWorkflowTaskQueueRequest::default()
+                };
+                WorkflowServiceClient::new(channel).poll_workflow_task_queue(poll).await
+            })
+        })
+        .collect();
+    let waiting = "steadfast_rpc_in_flight{method=\"PollWorkflowTaskQueue\"} 50\n";
+    while !serving.get("/metrics", "").contains(waiting) {}
+
+    let asked = Instant::now();
+    serving.signal("TERM");
+    serving.stopped();
+    let took = asked.elapsed();
+    assert!(took < Duration::from_secs(1), "it took {took:?}");
+    for poll in polls {
+        let status = runtime.block_on(poll).expect("no panic").expect_err("there is no task");
+        let told = (status.code(), status.message());
+        assert_eq!(told, (tonic::Code::Unavailable, "the engine is stopping"));
+    }
+}
+
+#[test]
+fn flags_come_before_the_environment_and_that_before_the_file() {
+    let here = folder("precedence");
+    let config =
+        "db = \"file.db\"\ngrpc = \"127.0.0.1:0\"\nhttp = \"off\"\nlog-format = \"json\"\n";
+    fs::write(here.join("steadfast.toml"), config).expect("writable");
+    let data = |command: &mut Command| {
+        let serving = Serving::start(command.current_dir(&here));
+        let data = serving.said("data").to_owned();
+        assert!(!serving.said.iter().any(|line| line.starts_with("HTTP")), "the file says off");
+        serving.signal("TERM");
+        serving.stopped();
+        data.rsplit('/').next().expect("a name").to_owned()
+    };
+    assert_eq!(data(&mut steadfast(&["serve"])), "file.db");
+    assert_eq!(data(steadfast(&["serve"]).env("STEADFAST_DB", "env.db")), "env.db");
+    let flag = &["serve", "--db", "flag.db"];
+    assert_eq!(data(steadfast(flag).env("STEADFAST_DB", "env.db")), "flag.db");
+}
+
+#[test]
+fn keys_that_were_made_are_asked_for() {
+    let made = steadfast(&["key", "create", "--namespace", "*", "--right", "read"]).output();
+    let made = text(&made.expect("the binary starts").stdout);
+    let word = |name: &str| made.lines().find_map(|line| line.strip_prefix(name)).expect("a line");
+    let keys = word("environment").trim().strip_prefix("STEADFAST_KEYS='").expect("a variable");
+    let db = folder("serve_keys").join("a.db");
+    let mut command = steadfast(&FREE);
+    command.arg("--db").arg(&db).env("STEADFAST_KEYS", keys.trim_end_matches('\''));
+    let serving = Serving::start(&mut command);
+    assert!(serving.get("/metrics", "").starts_with("HTTP/1.1 401"));
+    let header = format!("authorization: Bearer {}\r\n", word("key").trim());
+    assert!(serving.get("/metrics", &header).starts_with("HTTP/1.1 200"));
+    serving.signal("TERM");
+    serving.stopped();
+}
+
+#[test]
+fn what_is_logged_is_one_json_object_a_line_if_so_asked() {
+    let db = folder("serve_json").join("a.db");
+    let mut command = steadfast(&FREE);
+    command.args(["--log-level", "info", "--log-format", "json", "--db"]).arg(&db);
+    let serving = Serving::start(&mut command);
+    serving.signal("TERM");
+    let logged = serving.stopped();
+    assert!(!logged.is_empty(), "something is logged");
+    for line in logged.lines() {
+        assert!(line.starts_with("{\"timestamp\":") && line.ends_with('}'), "{line}");
+    }
+    assert!(logged.contains("open files"), "{logged}");
+}

@@ -1,0 +1,130 @@
+//! Keys: who may do what, over the wire.
+
+use steadfast_engine::Limits;
+use steadfast_proto::{errordetails::PermissionDeniedFailure, workflowservice as ws};
+use steadfast_server::{Key, KeyHash, Keys, OpenError, Options as Doors, Right, Server};
+use tonic::{Code, Request};
+
+use crate::{
+    common::{NAMESPACE, World, doors, seconds, start},
+    details::detail,
+};
+
+fn keys() -> Keys {
+    let key = |secret: &str, namespace: Option<&str>, right| Key {
+        hash: KeyHash::of(secret.as_bytes()),
+        namespace: namespace.map(str::to_owned),
+        right,
+    };
+    Keys::new(vec![
+        key("reader", Some(NAMESPACE), Right::Read),
+        key("worker", Some(NAMESPACE), Right::Write),
+        key("stranger", Some("other"), Right::Admin),
+        key("root", None, Right::Admin),
+    ])
+}
+
+async fn world() -> World {
+    World::with(Limits::default(), Doors { keys: keys(), ..doors() }).await
+}
+
+fn with<M>(secret: &str, message: M) -> Request<M> {
+    let mut request = Request::new(message);
+    let value = format!("Bearer {secret}").parse().expect("a header");
+    request.metadata_mut().insert("authorization", value);
+    request
+}
+
+#[tokio::test]
+async fn without_a_known_key_nobody_is_let_in() {
+    let world = world().await;
+    let mut client = world.client().await;
+    let ask = ws::GetSystemInfoRequest::default;
+    let status = client.get_system_info(ask()).await.expect_err("no key");
+    assert_eq!(status.code(), Code::Unauthenticated);
+    assert!(status.message().contains("authorization: Bearer"), "{status}");
+    let status = client.get_system_info(with("guess", ask())).await.expect_err("unknown");
+    assert_eq!((status.code(), status.message()), (Code::Unauthenticated, "the key is not known"));
+    client.get_system_info(with("reader", ask())).await.expect("any key will do");
+}
+
+#[tokio::test]
+async fn a_key_opens_what_it_is_for() {
+    let world = world().await;
+    let mut client = world.client().await;
+    for secret in ["reader", "stranger"] {
+        let request = with(secret, start("order-1"));
+        let status = client.start_workflow_execution(request).await.expect_err("not enough");
+        assert_eq!(status.code(), Code::PermissionDenied);
+        let told: PermissionDeniedFailure = detail(&status);
+        assert_eq!(told.reason, "the key may not write namespace \"default\"");
+    }
+    client.start_workflow_execution(with("worker", start("order-1"))).await.expect("it may");
+    client.start_workflow_execution(with("root", start("order-2"))).await.expect("it may");
+
+    let list = ws::ListNamespacesRequest::default;
+    let status = client.list_namespaces(with("worker", list())).await.expect_err("not enough");
+    assert_eq!(status.code(), Code::PermissionDenied);
+    client.list_namespaces(with("root", list())).await.expect("it may");
+
+    let describe = || ws::DescribeNamespaceRequest {
+        namespace: NAMESPACE.to_owned(),
+        ..ws::DescribeNamespaceRequest::default()
+    };
+    client.describe_namespace(with("reader", describe())).await.expect("its own");
+    client.describe_namespace(with("stranger", describe())).await.expect_err("not its own");
+}
+
+#[tokio::test]
+async fn a_task_token_does_not_lead_around_the_key() {
+    let world = world().await;
+    let mut client = world.client().await;
+    let other = ws::RegisterNamespaceRequest {
+        namespace: "other".to_owned(),
+        workflow_execution_retention_period: Some(seconds(86_400)),
+        ..ws::RegisterNamespaceRequest::default()
+    };
+    client.register_namespace(with("root", other)).await.expect("registered");
+    client.start_workflow_execution(with("worker", start("order-1"))).await.expect("a start");
+    let poll = with("worker", crate::common::task_poll(crate::common::QUEUE));
+    let task = client.poll_workflow_task_queue(poll).await.expect("a task").into_inner();
+    for (namespace, code) in [("", Code::PermissionDenied), ("other", Code::InvalidArgument)] {
+        let mut answer = crate::common::complete(&task, "stolen");
+        answer.namespace = namespace.to_owned();
+        let answer = with("stranger", answer);
+        let status = client.respond_workflow_task_completed(answer).await.expect_err("not its own");
+        assert_eq!(status.code(), code, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn numbers_are_for_those_who_may_read_everything() {
+    let world = world().await;
+    let (head, _) = world.get("/metrics", "").await;
+    assert!(head.starts_with("HTTP/1.1 401"), "{head}");
+    let (head, _) = world.get("/metrics", "authorization: Bearer worker\r\n").await;
+    assert!(head.starts_with("HTTP/1.1 403"), "{head}");
+    let (head, _) = world.get("/metrics", "authorization: Bearer root\r\n").await;
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+    let (head, _) = world.get("/healthz", "").await;
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+}
+
+#[tokio::test]
+async fn a_door_to_other_machines_opens_only_if_it_asks_who_calls() {
+    let world = World::new().await;
+    let everywhere = "0.0.0.0:0".parse().expect("an address");
+    for options in
+        [Doors { grpc: everywhere, ..doors() }, Doors { http: Some(everywhere), ..doors() }]
+    {
+        let refused = Server::open(world.engine.clone(), options.clone()).await;
+        let refused = refused.expect_err("nobody asks who calls");
+        assert!(matches!(refused, OpenError::Exposed { address } if address == everywhere));
+        let text = refused.to_string();
+        for part in ["0.0.0.0:0", "127.0.0.1", "steadfast key create", "--tls-client-ca"] {
+            assert!(text.contains(part), "no {part} in {text}");
+        }
+        let options = Doors { keys: keys(), ..options };
+        Server::open(world.engine.clone(), options).await.expect("keys are asked for");
+    }
+}

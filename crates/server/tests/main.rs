@@ -1,0 +1,14 @@
+//! The doors as clients meet them: over real sockets, with the published clients.
+
+mod common;
+mod deadlines;
+mod details;
+mod gone;
+mod http;
+mod keys;
+mod noise;
+mod refusals;
+mod story;
+mod table;
+mod tls;
+mod wire;
