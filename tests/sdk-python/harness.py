@@ -38,7 +38,7 @@ class Server:
         written = self.log.stat().st_size if self.log.exists() else 0
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                [BINARY, "serve", "--db", str(self.db), "--grpc", self.address],
+                [BINARY, "serve", "--db", str(self.db), "--grpc", self.address, "--http", "off"],
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
