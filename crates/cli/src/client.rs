@@ -70,7 +70,7 @@ pub(crate) struct Connection {
     #[arg(long, global = true, env = "STEADFAST_TLS_SERVER_NAME", value_name = "NAME")]
     tls_server_name: Option<String>,
 
-    /// Who you are, for the history [default: `user@host`]
+    /// Who you are, for the history; by default `user@host`
     #[arg(long, global = true, value_name = "NAME")]
     identity: Option<String>,
 
