@@ -5,7 +5,6 @@ their attempts began.
 """
 
 import asyncio
-import time
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +15,8 @@ from temporalio.common import RetryPolicy
 from temporalio.exceptions import ApplicationError
 from temporalio.workflow import ActivityCancellationType
 
-# When the attempts of an activity began, by workflow id, on the worker's clock.
+# When the attempts of an activity began, by workflow id, on the server's clock: what a worker would
+# measure has the task's way to it in it.
 STARTS: dict[str, list[float]] = defaultdict(list)
 
 
@@ -35,7 +35,7 @@ def gaps(workflow_id: str) -> list[float]:
 def note_start() -> int:
     """Notes that an attempt began; which it is."""
     info = activity.info()
-    STARTS[info.workflow_id or ""].append(time.monotonic())
+    STARTS[info.workflow_id or ""].append(info.started_time.timestamp())
     return info.attempt
 
 

@@ -47,7 +47,7 @@ class Flaky:
     @workflow.run
     async def run(self, times: int) -> str:
         info = workflow.info()
-        STARTS[info.workflow_id].append(time.monotonic())
+        STARTS[info.workflow_id].append(workflow.now().timestamp())
         if info.attempt <= times:
             raise ApplicationError(f"run {info.attempt} failed", type="Planned")
         return f"ok after {info.attempt}"
