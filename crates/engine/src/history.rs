@@ -23,6 +23,10 @@ pub(crate) async fn page(
     let mut events = rows::decode_events(&batches).map_err(|error| unreadable(&error))?;
     events.retain(|event| event.event_id >= first && event.event_id <= last);
     events.truncate(events_max);
+    // A reader that was given nothing would ask for the same page for ever.
+    if events.first().is_none_or(|event| event.event_id != first) {
+        return Err(missing(first));
+    }
     Ok(events)
 }
 
@@ -56,6 +60,11 @@ pub(crate) async fn all(
         events.extend(more);
     }
     Ok(events)
+}
+
+/// The run was deleted meanwhile, or the disk has lost something.
+fn missing(first: i64) -> Error {
+    Error::not_found(format!("the history has no event {first} any more"))
 }
 
 fn unreadable(error: &rows::Unreadable) -> Error {
