@@ -8,13 +8,19 @@ use steadfast_proto::{
         TimeoutFailureInfo, failure::FailureInfo,
     },
 };
-use steadfast_retry::{self as retry, Hint, TimeoutKind};
+use steadfast_retry::{self as retry, Class, Hint, TimeoutKind};
 
 use crate::span::checked;
 
 /// Who failed, when it was none of the workers.
 const SOURCE: &str = "Server";
 const FAILURE_TYPE: &str = "temporal.api.failure.v1.Failure";
+
+/// The metadata of a detail that names the failure's class for the rules of a policy. Details are
+/// where a worker may say more than the public message has fields for; others pass it over.
+pub const CLASS: &str = "steadfast-class";
+/// The metadata of a detail that names the failure's code: `429`, `grpc:UNAVAILABLE`, `ECONNRESET`.
+pub const CODE: &str = "steadfast-code";
 
 /// A failure that the engine reports about itself.
 pub fn of_server(message: &str, non_retryable: bool) -> Failure {
@@ -80,13 +86,15 @@ pub(crate) fn shortened(failure: Failure, bytes_max: usize) -> Failure {
     caused_by(of_server("Failure exceeds size limit.", false), Some(cut))
 }
 
-/// A failure as a retry decision sees it. Only the outermost one counts, as SDKs expect.
+/// A failure as a retry decision sees it, but for its causes.
 pub(crate) fn for_decision(failure: &Failure) -> retry::Failure<'_> {
     let mut view = retry::Failure { message: &failure.message, ..retry::Failure::default() };
     match &failure.failure_info {
         Some(FailureInfo::ApplicationFailureInfo(info)) => {
             view.error_type = Some(&info.r#type);
             view.non_retryable = info.non_retryable;
+            view.class = said(info, CLASS).and_then(Class::named);
+            view.code = said(info, CODE);
             let delay = info.next_retry_delay.as_ref();
             view.next_delay = delay.and_then(|delay| checked(Some(delay)).ok()).map(Hint::After);
         }
@@ -109,6 +117,16 @@ pub(crate) fn for_decision(failure: &Failure) -> retry::Failure<'_> {
     view
 }
 
+/// What caused a failure, outermost first.
+pub(crate) fn causes_of(failure: &Failure) -> Vec<retry::Cause<'_>> {
+    let causes = std::iter::successors(failure.cause.as_deref(), |it| it.cause.as_deref());
+    let link = |cause| {
+        let retry::Failure { error_type, message, code, .. } = for_decision(cause);
+        retry::Cause { error_type, message, code }
+    };
+    causes.map(link).collect()
+}
+
 /// The retry state on the wire.
 pub(crate) fn retry_state(state: retry::RetryState) -> i32 {
     let state = match state {
@@ -120,6 +138,13 @@ pub(crate) fn retry_state(state: retry::RetryState) -> i32 {
         retry::RetryState::CancelRequested => enums::RetryState::CancelRequested,
     };
     state.into()
+}
+
+/// What the details of a failure say under this name.
+fn said<'a>(info: &'a ApplicationFailureInfo, name: &str) -> Option<&'a str> {
+    let details = info.details.iter().flat_map(|details| &details.payloads);
+    let said = details.filter_map(|detail| detail.metadata.get(name)).next();
+    said.and_then(|said| std::str::from_utf8(said).ok())
 }
 
 fn timeout_kind(wire: enums::TimeoutType) -> Option<TimeoutKind> {

@@ -16,6 +16,7 @@
 mod apply;
 mod bad;
 mod completion;
+mod counted;
 pub mod cron;
 mod deadline;
 mod describe;
@@ -43,6 +44,7 @@ mod transition;
 mod tx;
 mod view;
 
+pub use counted::{Counted, RuleCount};
 pub use entropy::Entropy;
 pub use input::{
     ActivityToken, Adopt, CancelActivity, CancelRequest, ChildClosed, ChildStartFailed,

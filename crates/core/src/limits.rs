@@ -13,6 +13,8 @@ pub struct Limits {
     pub memo_bytes_max: usize,
     /// Bytes of a failure that is shown with the next attempt; longer ones are cut.
     pub last_failure_bytes_max: usize,
+    /// Bytes of a retry policy in an activity's header.
+    pub retry_policy_bytes_max: usize,
     /// Pending activities, and as many children, signals and cancel requests to others.
     pub pending_max: usize,
     /// Signals that one run takes.
@@ -52,6 +54,7 @@ impl Default for Limits {
             blob_bytes_max: 2 << 20,
             memo_bytes_max: 2 << 20,
             last_failure_bytes_max: 4 << 10,
+            retry_policy_bytes_max: 64 << 10,
             pending_max: 2_000,
             signals_max: 10_000,
             buffered_events_max: 100,

@@ -1,10 +1,14 @@
 //! Retry policies between the wire and the retry crate.
+//!
+//! The public message says attempts, intervals and types that are not retried. What else a policy
+//! may say (rules, jitter, how long in all) goes into a header of the activity, [`HEADER`]; the
+//! message beside it is what other tools show.
 
 use std::time::Duration;
 
 use steadfast_proto::common;
 use steadfast_retry::{
-    TimeoutKind,
+    Draft, Policy, TimeoutKind,
     preset::{
         cadence,
         temporal::{self, Invalid, RetryPolicy},
@@ -15,6 +19,63 @@ use crate::{
     span::to_wire,
     state::{CadenceTerms, Timeouts},
 };
+
+/// The header field that holds an activity's policy, as the JSON of a [`Draft`].
+pub const HEADER: &str = "steadfast-retry-policy";
+
+/// Why the policy in an activity's header cannot be followed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BadHeader {
+    /// It is encoded in a way that only its sender can read.
+    #[error("its encoding must be json/plain, not {0:?}")]
+    Encoding(String),
+    /// It is too long.
+    #[error("it has {bytes} bytes; at most {bytes_max} are allowed")]
+    TooLarge {
+        /// How long it is.
+        bytes: usize,
+        /// How long it may be.
+        bytes_max: usize,
+    },
+    /// It is no policy.
+    #[error("it is not the JSON of a retry policy: {0}")]
+    Json(#[from] serde_json::Error),
+    /// It is a policy that means nothing.
+    #[error(transparent)]
+    Invalid(#[from] steadfast_retry::Invalid),
+}
+
+/// The header field for a policy.
+pub fn to_payload(draft: &Draft) -> common::Payload {
+    let encoding = ("encoding".to_owned(), JSON.to_vec());
+    common::Payload {
+        metadata: [encoding].into_iter().collect(),
+        // A draft has no map with keys that are not texts, the one thing that JSON cannot say.
+        data: serde_json::to_vec(draft).unwrap_or_default(),
+        ..common::Payload::default()
+    }
+}
+
+/// The policy in an activity's header, if there is one.
+pub fn of_header(
+    header: Option<&common::Header>,
+    bytes_max: usize,
+) -> Result<Option<Policy>, BadHeader> {
+    let Some(payload) = header.and_then(|header| header.fields.get(HEADER)) else {
+        return Ok(None);
+    };
+    let encoding = payload.metadata.get("encoding").map_or(&[][..], Vec::as_slice);
+    if encoding != JSON {
+        return Err(BadHeader::Encoding(String::from_utf8_lossy(encoding).into_owned()));
+    }
+    let bytes = payload.data.len();
+    if bytes > bytes_max {
+        return Err(BadHeader::TooLarge { bytes, bytes_max });
+    }
+    let draft: Draft = serde_json::from_slice(&payload.data)?;
+    Ok(Some(Policy::new(draft)?))
+}
 
 /// A policy from the wire, checked and with its gaps filled: what the history and descriptions
 /// show.
@@ -99,3 +160,5 @@ fn write(policy: RetryPolicy) -> common::RetryPolicy {
         non_retryable_error_types: policy.non_retryable_error_types,
     }
 }
+
+const JSON: &[u8] = b"json/plain";

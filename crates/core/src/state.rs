@@ -11,6 +11,7 @@ use steadfast_proto::{activity, common, enums, failure, history, update};
 use steadfast_retry::Timestamp;
 
 use crate::{
+    counted::Counted,
     span::{from_wire, kept},
     table::Row,
 };
@@ -261,6 +262,12 @@ pub struct ActivityRow {
     /// Its started event, known only in a history that was cut between start and close.
     #[prost(int64, tag = "22")]
     pub started_event_id: i64,
+    /// What its policy has counted, if that is more than the number of the attempt.
+    #[prost(message, optional, tag = "23")]
+    pub counted: Option<Counted>,
+    /// The same as it was while the attempt before ran.
+    #[prost(message, optional, tag = "24")]
+    pub counted_before: Option<Counted>,
 }
 
 /// Who paused an activity, when and why.
@@ -490,6 +497,12 @@ impl Activity {
     pub fn retry_policy(&self) -> Option<&common::RetryPolicy> {
         let changed = self.row.options.as_ref().and_then(|options| options.retry_policy.as_ref());
         changed.or(self.scheduled.retry_policy.as_ref())
+    }
+
+    /// Whether an operator has changed the policy that the workflow asked for.
+    pub(crate) fn has_other_policy(&self) -> bool {
+        let changed = self.row.options.as_ref().and_then(|options| options.retry_policy.as_ref());
+        changed.is_some_and(|policy| Some(policy) != self.scheduled.retry_policy.as_ref())
     }
 
     /// Its four time limits as they hold now.

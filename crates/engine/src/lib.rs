@@ -49,4 +49,4 @@ pub use error::{Code, Detail, Error};
 pub use histogram::Histogram;
 pub use limits::Limits;
 pub use service::{Engine, Unwell};
-pub use steadfast_core::Timestamp;
+pub use steadfast_core::{Timestamp, policy};

@@ -16,6 +16,7 @@ mod multi;
 mod namespaces;
 mod operator;
 mod peers;
+mod policies;
 mod queries;
 mod queues;
 mod reading;

@@ -59,6 +59,18 @@ impl Class {
         }
     }
 
+    /// The class that policies call by this name.
+    ///
+    /// ```
+    /// # use steadfast_retry::Class;
+    /// assert_eq!(Class::named("throttle"), Some(Class::Throttle));
+    /// assert_eq!(Class::named("sadness"), None);
+    /// ```
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|class| class.name() == name)
+    }
+
     /// Whether trying again can help, by the built-in classes.
     #[must_use]
     pub const fn is_retryable(self) -> bool {

@@ -227,8 +227,12 @@ impl Policy {
         limits: Limits,
     ) -> Self {
         let on_exhausted = Some(Ending::Fail);
-        let draft =
-            Draft { name: name.to_owned(), rules, default: Some(default), limits, on_exhausted };
+        let name = name.to_owned();
+        Self::known(Draft { name, rules, default: Some(default), limits, on_exhausted })
+    }
+
+    /// One draft that is known to be right, as the call site's.
+    pub(crate) fn known(draft: Draft) -> Self {
         Self::compile(vec![(Layer::CallSite, draft)])
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use common::{ALWAYS, Outcome, Trial};
 use steadfast_retry::{
-    Cause, Failure, Reason,
+    Cause, Draft, Failure, Policy, Reason,
     preset::edda::{AGGRESSIVE, CONSERVATIVE, DEFAULT, INFINITE, Invalid, Kinds, RetryPolicy},
 };
 
@@ -263,5 +263,21 @@ fn payment() -> RetryPolicy {
         max_interval: 30.0,
         max_duration: Some(120.0),
         ..DEFAULT
+    }
+}
+
+#[test]
+fn e_65_a_policy_that_is_sent_as_json_decides_as_it_did() {
+    let lists = RetryPolicy {
+        retryable_error_types: vec!["OSError".to_owned()],
+        non_retryable_error_types: vec!["FileNotFoundError".to_owned()],
+        ..AGGRESSIVE
+    };
+    for policy in [DEFAULT, CONSERVATIVE, INFINITE, lists] {
+        let draft = policy.draft().expect("valid");
+        let sent = serde_json::to_string(&draft).expect("text");
+        let received: Draft = serde_json::from_str(&sent).expect("a draft");
+        let compiled = policy.compile().expect("valid");
+        assert_eq!(Policy::new(received).expect("valid"), compiled, "{sent}");
     }
 }

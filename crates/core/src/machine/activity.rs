@@ -161,8 +161,17 @@ pub(crate) fn start_over(row: &mut ActivityRow) {
         row.heartbeat_details = None;
         row.last_heartbeat_at = 0;
     }
+    if row.reset {
+        forget_counts(row);
+    }
     row.reset = false;
     row.reset_heartbeat = false;
+}
+
+/// What its policy has counted does not count any more.
+pub(crate) fn forget_counts(row: &mut ActivityRow) {
+    row.counted = None;
+    row.counted_before = None;
 }
 
 /// Writes the started event and the end.

@@ -16,7 +16,7 @@ use steadfast_retry::Timestamp;
 
 use crate::{
     input::{PauseActivity, ResetActivity, Selector, UnpauseActivity, UpdateActivityOptions},
-    machine::{activity_retry, activity_schedule::limits_within},
+    machine::{activity, activity_retry, activity_schedule::limits_within},
     policy,
     refused::Refused,
     run::Run,
@@ -161,6 +161,7 @@ fn start_over(activity: &mut Activity) {
         activity.row.reset = true;
     } else {
         activity.row.attempt = 1;
+        activity::forget_counts(&mut activity.row);
     }
 }
 

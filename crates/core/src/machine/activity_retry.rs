@@ -1,21 +1,22 @@
 //! What becomes of an activity whose attempt failed or took too long.
 //!
-//! Whether it is tried again is decided by [`decide`] and nowhere else; this file asks it, and
-//! carries out what it says.
+//! Whether it is tried again is said by [`activity_policy`]; this file carries it out.
 
 use steadfast_proto::{
     enums,
     failure::{Failure, failure::FailureInfo},
     history,
 };
-use steadfast_retry::{Decision, Seed, Signals, State as Counters, Timestamp, decide};
+use steadfast_retry::{Decision, Reason, Timestamp};
 
 use crate::{
     deadline::ActivityDeadline,
-    failure::{caused_by, for_decision, of_server, of_timeout, retry_state, shortened},
+    failure::{caused_by, of_server, of_timeout, retry_state, shortened},
     input::{FailActivity, Heartbeat},
-    machine::activity::{self, close, log},
-    policy,
+    machine::{
+        activity::{self, close, log},
+        activity_policy::{self, Ended, Verdict},
+    },
     refused::Refused,
     size,
     state::Activity,
@@ -36,14 +37,15 @@ pub(crate) fn report_failure(tx: &mut Tx<'_>, input: FailActivity) -> Result<(),
     }
     let failure = input.failure.unwrap_or_else(|| of_server("activity failed", false));
     // The decision sees what failed, not what is left of it.
-    let Some(decision) = decide_on(tx, id, &failure) else { return Ok(()) };
+    let Some(verdict) = activity_policy::ask(tx, id, &failure) else { return Ok(()) };
     let failure = if size::of(Some(&failure)) > tx.limits.blob_bytes_max {
         shortened(failure, tx.limits.last_failure_bytes_max)
     } else {
         failure
     };
-    if !goes_on(tx, id, &decision, &failure, AttemptOutcome::Failed) {
-        write_failed(tx, id, failure, retry_state(decision.retry_state()), &input.identity);
+    if !goes_on(tx, id, &verdict, &failure, AttemptOutcome::Failed) {
+        let state = retry_state(verdict.decision.retry_state());
+        write_failed(tx, id, failure, state, &input.identity);
     }
     Ok(())
 }
@@ -112,13 +114,13 @@ fn attempt_timed_out(tx: &mut Tx<'_>, id: i64, kind: enums::TimeoutType) {
     };
     let details = activity.row.heartbeat_details.clone();
     let failure = of_timeout(kind, message, details);
-    let Some(decision) = decide_on(tx, id, &failure) else { return };
-    if goes_on(tx, id, &decision, &failure, AttemptOutcome::TimedOut) {
+    let Some(verdict) = activity_policy::ask(tx, id, &failure) else { return };
+    if goes_on(tx, id, &verdict, &failure, AttemptOutcome::TimedOut) {
         return;
     }
-    let state = retry_state(decision.retry_state());
+    let state = retry_state(verdict.decision.retry_state());
     let Some(activity) = tx.run.activities.get(&id) else { return };
-    let last = if decision.retry_state() == steadfast_retry::RetryState::Timeout {
+    let last = if matches!(verdict.decision.why().reason, Reason::Deadline { .. }) {
         timeout(activity, enums::TimeoutType::ScheduleToClose, NO_TIME)
     } else {
         timeout(activity, kind, message)
@@ -133,12 +135,12 @@ pub(crate) fn go_on(tx: &mut Tx<'_>, id: i64) -> Option<Timestamp> {
     let Some(failure) = row.last_failure.clone().filter(|_| row.attempt > 1) else {
         return Some(tx.now);
     };
-    let (attempt, ended_at) = (row.attempt - 1, Timestamp(row.last_ended_at));
-    let decision = decide_at(tx, id, &failure, attempt, ended_at)?;
-    if let Some(at) = decision.retry_at() {
+    let verdict = activity_policy::ask_about(tx, id, &failure, Ended::before(row))?;
+    if let Some(at) = verdict.decision.retry_at() {
+        tx.run.activities.get_mut(&id)?.row.counted = verdict.after;
         return Some(at.max(tx.now));
     }
-    end_after_pause(tx, id, failure, retry_state(decision.retry_state()));
+    end_after_pause(tx, id, failure, retry_state(verdict.decision.retry_state()));
     None
 }
 
@@ -157,59 +159,17 @@ fn end_after_pause(tx: &mut Tx<'_>, id: i64, failure: Failure, retry_state: i32)
     }
 }
 
-/// Asks whether there is to be another attempt, now that this one has ended.
-fn decide_on(tx: &Tx<'_>, id: i64, failure: &Failure) -> Option<Decision> {
-    let attempt = tx.run.activities.get(&id)?.row.attempt;
-    decide_at(tx, id, failure, attempt, tx.now)
-}
-
-/// Asks whether there is to be another attempt after the one that ended then.
-fn decide_at(
-    tx: &Tx<'_>,
-    id: i64,
-    failure: &Failure,
-    attempt: u32,
-    ended_at: Timestamp,
-) -> Option<Decision> {
-    let activity = tx.run.activities.get(&id)?;
-    let row = &activity.row;
-    let policy = activity.retry_policy().map(|wire| {
-        let mut policy = policy::known(wire);
-        if row.reset {
-            // It starts over: the attempt under way is the one before the first.
-            policy.maximum_attempts = 0;
-        }
-        policy.for_activity()
-    });
-    let attempt = if row.reset { 1 } else { attempt };
-    let counters = Counters::at_attempt(attempt, Timestamp(row.first_scheduled_at));
-    let signals = Signals {
-        cancel_requested: activity.is_cancel_requested(),
-        paused: activity.is_paused(),
-        deadline: activity.expires_at(),
-        ..Signals::default()
-    };
-    let identity = &tx.run.identity;
-    let parts = [
-        identity.namespace_id.as_str(),
-        &identity.workflow_id,
-        &identity.run_id,
-        &activity.scheduled.activity_id,
-    ];
-    let seed = Seed::new(&parts);
-    Some(decide(policy.as_ref(), &counters, &for_decision(failure), &signals, ended_at, seed))
-}
-
 /// Logs the attempt and, if there is to be another one, prepares it. Says whether there is.
 fn goes_on(
     tx: &mut Tx<'_>,
     id: i64,
-    decision: &Decision,
+    verdict: &Verdict,
     failure: &Failure,
     outcome: fn(Failure) -> AttemptOutcome,
 ) -> bool {
+    let decision = verdict.decision;
     let next = match decision {
-        Decision::RetryAt { at, .. } => Some(*at),
+        Decision::RetryAt { at, .. } => Some(at),
         Decision::Park { until, .. } => Some(until.unwrap_or(tx.now)),
         Decision::Exhausted { .. } | Decision::Fail { .. } => None,
     };
@@ -220,6 +180,10 @@ fn goes_on(
         tx.out.attempts.push(attempt);
     }
     if let Some(at) = next {
+        if let Some(activity) = tx.run.activities.get_mut(&id) {
+            activity.row.counted_before.clone_from(&verdict.before);
+            activity.row.counted.clone_from(&verdict.after);
+        }
         prepare_next(tx, id, failure.clone(), at);
     }
     next.is_some()

@@ -2,6 +2,7 @@
 
 pub(crate) mod activity;
 pub(crate) mod activity_options;
+pub(crate) mod activity_policy;
 pub(crate) mod activity_retry;
 pub(crate) mod activity_schedule;
 pub(crate) mod cancel;

@@ -11,8 +11,8 @@ use crate::{
     hint::Hints,
     matcher::{CauseDepth, Matcher},
     pattern::NamePattern,
-    policy::Policy,
-    rule::{Action, Behaviour, Limits, Rule},
+    policy::{Draft, Policy},
+    rule::{Action, Behaviour, Ending, Limits, Rule},
 };
 
 /// The parameters as Edda has them: seconds as floats, `None` for no limit.
@@ -101,6 +101,24 @@ impl RetryPolicy {
 
     /// Ours, if it is valid.
     pub fn compile_with(&self, kinds: &Kinds) -> Result<Policy, Invalid> {
+        self.draft_with(kinds).map(Policy::known)
+    }
+
+    /// As somebody would write it in our terms, with the error types of Python's standard library:
+    /// what is sent to an engine, and merged with the drafts of other layers.
+    ///
+    /// ```
+    /// # use steadfast_retry::{Policy, preset::edda};
+    /// let policy = Policy::new(edda::DEFAULT.draft()?)?;
+    /// assert_eq!(policy, edda::DEFAULT.compile()?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn draft(&self) -> Result<Draft, Invalid> {
+        self.draft_with(&Kinds::python())
+    }
+
+    /// As somebody would write it in our terms.
+    pub fn draft_with(&self, kinds: &Kinds) -> Result<Draft, Invalid> {
         let retrying = Behaviour { hints: Hints::exact(), ..Behaviour::retrying(self.backoff()?) };
         let limits = self.limits()?;
         let fail = |name: &str| Rule::ending(Matcher::exactly(name), Action::Fail);
@@ -114,7 +132,13 @@ impl RetryPolicy {
                 Behaviour { action: Action::Fail, ..retrying }
             }
         };
-        Ok(Policy::from_parts("edda", rules, default, limits))
+        Ok(Draft {
+            name: "edda".to_owned(),
+            rules,
+            default: Some(default),
+            limits,
+            on_exhausted: Some(Ending::Fail),
+        })
     }
 
     /// One matcher for the whole list, so that the waits grow over all of its types together.

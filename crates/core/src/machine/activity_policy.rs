@@ -1,0 +1,160 @@
+//! Asks an activity's policy whether there is to be another attempt.
+//!
+//! The policy is the one in the activity's header, if the workflow gave one and no operator has put
+//! another in its place; otherwise it is that of the public protocol. Whichever it is, [`decide`]
+//! decides, and nothing else does.
+
+use std::time::Duration;
+
+use steadfast_proto::failure::Failure;
+use steadfast_retry::{
+    self as retry, Decision, Limits, Place, Policy, Reason, Seed, Signals, State, Timestamp, decide,
+};
+
+use crate::{
+    counted::Counted,
+    failure::{causes_of, for_decision},
+    policy,
+    state::{Activity, ActivityRow},
+    tx::Tx,
+};
+
+/// What was decided, and what the policy has counted before and after, if it counts.
+pub(crate) struct Verdict {
+    pub(crate) decision: Decision,
+    pub(crate) before: Option<Counted>,
+    pub(crate) after: Option<Counted>,
+}
+
+/// The attempt that a decision is about.
+pub(crate) struct Ended {
+    attempt: u32,
+    at: Timestamp,
+    took: Duration,
+    counted: Option<Counted>,
+}
+
+impl Ended {
+    /// The attempt under way, which ends now.
+    fn now(row: &ActivityRow, now: Timestamp) -> Self {
+        let took = now.since(Timestamp(row.started_at));
+        Self { attempt: row.attempt, at: now, took, counted: row.counted.clone() }
+    }
+
+    /// The attempt before the one that waits.
+    pub(crate) fn before(row: &ActivityRow) -> Self {
+        let at = Timestamp(row.last_ended_at);
+        Self {
+            attempt: row.attempt.saturating_sub(1),
+            at,
+            took: at.since(Timestamp(row.last_started_at)),
+            counted: row.counted_before.clone(),
+        }
+    }
+}
+
+/// Asks whether there is to be another attempt, now that this one has ended.
+pub(crate) fn ask(tx: &Tx<'_>, id: i64, failure: &Failure) -> Option<Verdict> {
+    let ended = Ended::now(&tx.run.activities.get(&id)?.row, tx.now);
+    ask_about(tx, id, failure, ended)
+}
+
+/// Asks whether there is to be another attempt after that one.
+pub(crate) fn ask_about(tx: &Tx<'_>, id: i64, failure: &Failure, ended: Ended) -> Option<Verdict> {
+    let activity = tx.run.activities.get(&id)?;
+    Some(match declared(tx, activity) {
+        Some(policy) => by_counters(tx, activity, &policy, failure, &ended),
+        None => by_attempts(tx, activity, failure, &ended),
+    })
+}
+
+/// The policy of the header. It was checked when it came in.
+fn declared(tx: &Tx<'_>, activity: &Activity) -> Option<Policy> {
+    if activity.has_other_policy() {
+        return None;
+    }
+    let bytes_max = tx.limits.retry_policy_bytes_max;
+    policy::of_header(activity.scheduled.header.as_ref(), bytes_max).ok().flatten()
+}
+
+/// As the public protocol has it: the number of the attempt says all that was counted.
+fn by_attempts(tx: &Tx<'_>, activity: &Activity, failure: &Failure, ended: &Ended) -> Verdict {
+    let row = &activity.row;
+    let policy = activity.retry_policy().map(|wire| {
+        let mut policy = policy::known(wire);
+        if row.reset {
+            // It starts over: the attempt under way is the one before the first.
+            policy.maximum_attempts = 0;
+        }
+        policy.for_activity()
+    });
+    let attempt = if row.reset { 1 } else { ended.attempt };
+    let state = State::at_attempt(attempt, Timestamp(row.first_scheduled_at));
+    let decision = decided(tx, activity, policy.as_ref(), &state, failure, ended.at);
+    Verdict { decision, before: None, after: None }
+}
+
+/// As a policy with rules has it: each kind of failure is counted on its own.
+fn by_counters(
+    tx: &Tx<'_>,
+    activity: &Activity,
+    policy: &Policy,
+    failure: &Failure,
+    ended: &Ended,
+) -> Verdict {
+    let row = &activity.row;
+    let first_attempt_at = Timestamp(row.first_scheduled_at);
+    let before = match &ended.counted {
+        _ if row.reset => State::started(first_attempt_at),
+        Some(counted) => counted.state(row.deliveries, first_attempt_at),
+        None => State::at_attempt(ended.attempt, first_attempt_at),
+    };
+    let mut state = before.clone();
+    state.executed = state.executed.saturating_add(ended.took);
+    let unlimited =
+        || policy.clone().limited(Limits { max_attempts: None, ..policy.limits() });
+    let over = row.reset.then(unlimited);
+    let policy = over.as_ref().unwrap_or(policy);
+    let decision = decided(tx, activity, Some(policy), &state, failure, ended.at);
+    state.record(&decision);
+    let (before, after) = (Some(Counted::of(&before)), Some(Counted::of(&state)));
+    Verdict { decision, before, after }
+}
+
+fn decided(
+    tx: &Tx<'_>,
+    activity: &Activity,
+    policy: Option<&Policy>,
+    state: &State,
+    failure: &Failure,
+    ended_at: Timestamp,
+) -> Decision {
+    let signals = Signals {
+        cancel_requested: activity.is_cancel_requested(),
+        paused: activity.is_paused(),
+        deadline: activity.expires_at(),
+        place: Place {
+            activity: activity.type_name(),
+            activity_kind: "",
+            task_queue: activity.task_queue(),
+            workflow_type: tx.run.workflow_type(),
+        },
+        ..Signals::default()
+    };
+    let identity = &tx.run.identity;
+    let parts = [
+        identity.namespace_id.as_str(),
+        &identity.workflow_id,
+        &identity.run_id,
+        &activity.scheduled.activity_id,
+    ];
+    let seed = Seed::new(&parts);
+    let causes = causes_of(failure);
+    let failure = retry::Failure { causes: &causes, ..for_decision(failure) };
+    let decision = decide(policy, state, &failure, &signals, ended_at, seed);
+    match decision {
+        // What a rule wants kept for a person is handed to the workflow: nobody could resume it yet.
+        Decision::Park { why, .. } if why.reason == Reason::RuleSaysSo => Decision::Fail { why },
+        decision => decision,
+    }
+}
