@@ -72,6 +72,11 @@ fn take(tx: &mut Tx<'_>, input: Input) -> Result<(), Refused> {
             tx.run.messages.remove(&number);
             Ok(())
         }
+        Input::TakeBack(process) => {
+            activity_retry::take_back(tx, process);
+            workflow_task::take_back(tx, process);
+            Ok(())
+        }
         Input::Tick => {
             tick(tx);
             Ok(())
@@ -82,8 +87,8 @@ fn take(tx: &mut Tx<'_>, input: Input) -> Result<(), Refused> {
 /// A closed run takes nothing but what it waits for to be gone, and a new parent.
 fn take_closed(tx: &mut Tx<'_>, input: &Input) -> Result<(), Refused> {
     match input {
-        // Whoever wants it to end has what he wants.
-        Input::RequestCancel(_) => Ok(()),
+        // Whoever wants it to end has what he wants, and no worker has anything of it.
+        Input::RequestCancel(_) | Input::TakeBack(_) => Ok(()),
         Input::Adopt(input) => parent::adopt(tx, input),
         Input::MessageDelivered(number) => {
             tx.run.messages.remove(number);

@@ -27,6 +27,19 @@ pub fn of_server(message: &str, non_retryable: bool) -> Failure {
     of_engine(message, FailureInfo::ServerFailureInfo(ServerFailureInfo { non_retryable }))
 }
 
+/// The type of the failure of an attempt whose worker was inside the engine's process, and ended
+/// with it.
+pub const WORKER_LOST: &str = "WorkerLost";
+
+/// The process ended in which a worker was at it.
+pub(crate) fn of_lost_worker() -> Failure {
+    let info = ApplicationFailureInfo {
+        r#type: WORKER_LOST.to_owned(),
+        ..ApplicationFailureInfo::default()
+    };
+    of_engine("the process that ran this attempt ended", FailureInfo::ApplicationFailureInfo(info))
+}
+
 /// A failure in the application's terms that the engine reports; never retried.
 pub(crate) fn of_application(kind: &str, message: &str) -> Failure {
     let info = ApplicationFailureInfo {
@@ -93,7 +106,9 @@ pub(crate) fn for_decision(failure: &Failure) -> retry::Failure<'_> {
         Some(FailureInfo::ApplicationFailureInfo(info)) => {
             view.error_type = Some(&info.r#type);
             view.non_retryable = info.non_retryable;
-            view.class = said(info, CLASS).and_then(Class::named);
+            let is_lost = info.r#type == WORKER_LOST && failure.source == SOURCE;
+            let class = said(info, CLASS).and_then(Class::named);
+            view.class = if is_lost { Some(Class::Crash) } else { class };
             view.code = said(info, CODE);
             let delay = info.next_retry_delay.as_ref();
             view.next_delay = delay.and_then(|delay| checked(Some(delay)).ok()).map(Hint::After);
@@ -142,8 +157,8 @@ pub(crate) fn retry_state(state: retry::RetryState) -> i32 {
 
 /// What the details of a failure say under this name.
 fn said<'a>(info: &'a ApplicationFailureInfo, name: &str) -> Option<&'a str> {
-    let details = info.details.iter().flat_map(|details| &details.payloads);
-    let said = details.filter_map(|detail| detail.metadata.get(name)).next();
+    let mut details = info.details.iter().flat_map(|details| &details.payloads);
+    let said = details.find_map(|detail| detail.metadata.get(name));
     said.and_then(|said| std::str::from_utf8(said).ok())
 }
 

@@ -62,6 +62,8 @@ pub enum Input {
     ExternalAnswered(ExternalAnswered),
     /// The other run has what this one had to say.
     MessageDelivered(u64),
+    /// The engine runs as this process now: workers inside those before it are gone.
+    TakeBack(u64),
     /// Time passed.
     Tick,
 }
@@ -152,6 +154,8 @@ pub struct StartWorkflowTask {
     pub identity: String,
     /// The sticky queue that it polled; `None` for the normal one.
     pub sticky_queue: Option<String>,
+    /// The engine's process, if the worker is inside it; otherwise 0.
+    pub process: u64,
 }
 
 /// What names one start of a workflow task.
@@ -224,6 +228,8 @@ pub struct StartActivity {
     pub request_id: String,
     /// The worker.
     pub identity: String,
+    /// The engine's process, if the worker is inside it; otherwise 0.
+    pub process: u64,
 }
 
 /// What names one start of an activity.

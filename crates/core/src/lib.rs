@@ -25,6 +25,7 @@ mod entropy;
 pub mod failure;
 mod fold;
 mod input;
+mod letter;
 mod limits;
 mod machine;
 pub mod policy;

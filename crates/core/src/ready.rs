@@ -1,4 +1,7 @@
 //! What only this run knows to hand out: kept apart, so that asking for it costs nothing.
+//!
+//! What a worker inside the engine's process has in hand is there too: if the process ends, nobody
+//! else will hand it out again.
 
 use std::collections::BTreeSet;
 
@@ -9,11 +12,12 @@ use crate::state::{Activity, Child};
 pub(crate) struct Ready {
     activities: BTreeSet<i64>,
     children: BTreeSet<i64>,
+    held_within: BTreeSet<i64>,
 }
 
 impl Ready {
     pub(crate) fn is_empty(&self) -> bool {
-        self.activities.is_empty() && self.children.is_empty()
+        self.activities.is_empty() && self.children.is_empty() && self.held_within.is_empty()
     }
 
     /// Activities that wait for a worker.
@@ -26,7 +30,13 @@ impl Ready {
         self.children.iter().copied()
     }
 
+    /// Activities that a worker inside the engine's process has.
+    pub(crate) fn held_within(&self) -> impl Iterator<Item = i64> {
+        self.held_within.iter().copied()
+    }
+
     pub(crate) fn set_activity(&mut self, id: i64, activity: Option<&Activity>) {
+        set(&mut self.held_within, id, activity.is_some_and(Activity::is_held_within));
         set(&mut self.activities, id, activity.is_some_and(Activity::is_offered));
     }
 

@@ -175,9 +175,11 @@ impl Run {
         self.deadlines.next()
     }
 
-    /// Whether it has something to hand out that only it knows of.
+    /// Whether it has something to hand out that only it knows of, or to take back from workers
+    /// that end with the engine's process.
     pub fn has_work(&self) -> bool {
         self.task_is_ready()
+            || self.state.task.as_ref().is_some_and(WorkflowTask::is_held_within)
             || !self.messages.is_empty()
             || !self.externals.is_empty()
             || !self.ready.is_empty()
@@ -191,6 +193,11 @@ impl Run {
     /// The activities that wait for a worker, by scheduled event.
     pub fn ready_activities(&self) -> impl Iterator<Item = i64> {
         self.ready.activities()
+    }
+
+    /// The activities that workers inside the engine's process have, by scheduled event.
+    pub(crate) fn activities_held_within(&self) -> impl Iterator<Item = i64> {
+        self.ready.held_within()
     }
 
     /// The children that are still to be started, by initiated event.

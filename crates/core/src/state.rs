@@ -16,6 +16,8 @@ use crate::{
     table::Row,
 };
 
+pub use crate::letter::{Message, Notice, Target};
+
 /// The attributes of a run's first event.
 pub type Started = history::WorkflowExecutionStartedEventAttributes;
 
@@ -171,6 +173,9 @@ pub struct WorkflowTask {
     /// Until when it is held back, because it has failed again and again; 0 if it is not.
     #[prost(int64, tag = "12")]
     pub held_until: i64,
+    /// The engine's process that works on it itself; 0 if a worker elsewhere does.
+    #[prost(uint64, tag = "13")]
+    pub process: u64,
 }
 
 /// A worker's own queue.
@@ -268,6 +273,9 @@ pub struct ActivityRow {
     /// The same as it was while the attempt before ran.
     #[prost(message, optional, tag = "24")]
     pub counted_before: Option<Counted>,
+    /// The engine's process that works on it itself; 0 if a worker elsewhere does.
+    #[prost(uint64, tag = "25")]
+    pub process: u64,
 }
 
 /// Who paused an activity, when and why.
@@ -380,56 +388,6 @@ pub struct UpdateRow {
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Request {}
 
-/// A message to another run that it has not yet acknowledged.
-#[derive(Clone, PartialEq, prost::Message)]
-pub struct Message {
-    /// Whom it is for.
-    #[prost(message, optional, tag = "1")]
-    pub target: Option<Target>,
-    /// What it says.
-    #[prost(oneof = "Notice", tags = "2, 3, 4, 5, 6")]
-    pub notice: Option<Notice>,
-}
-
-/// The run, or the schedule, that a message is for.
-#[expect(clippy::struct_field_names, reason = "each says which id")]
-#[derive(Clone, PartialEq, prost::Message)]
-pub struct Target {
-    /// The namespace's id.
-    #[prost(string, tag = "1")]
-    pub namespace_id: String,
-    /// The workflow id, or the schedule's id.
-    #[prost(string, tag = "2")]
-    pub workflow_id: String,
-    /// One run, or empty for the current one.
-    #[prost(string, tag = "3")]
-    pub run_id: String,
-    /// The first run of the chain that must be meant; empty for any.
-    #[prost(string, tag = "4")]
-    pub first_run_id: String,
-}
-
-/// What a run has to say to others when it closes, or when it takes another one's place.
-#[derive(Clone, PartialEq, prost::Oneof)]
-pub enum Notice {
-    /// To the parent: its child, initiated by this event, has closed. How is said by the last
-    /// event of this run.
-    #[prost(int64, tag = "2")]
-    ChildClosed(i64),
-    /// To a child: end, your parent has closed.
-    #[prost(bool, tag = "3")]
-    Terminate(bool),
-    /// To a child: your parent has closed and wants you cancelled.
-    #[prost(bool, tag = "4")]
-    Cancel(bool),
-    /// To a child, initiated by this event: your parent was reset, and lives on as this run.
-    #[prost(int64, tag = "5")]
-    Adopt(i64),
-    /// To a schedule: what you started has closed. How is said by the last event of this run.
-    #[prost(bool, tag = "6")]
-    ScheduledClosed(bool),
-}
-
 impl State {
     /// Takes an event into account that the history now ends with.
     pub(crate) fn count(&mut self, bytes: usize, at: i64) {
@@ -450,6 +408,11 @@ impl WorkflowTask {
         self.started_event_id != 0
     }
 
+    /// Whether a worker has it that ends with the engine's process.
+    pub fn is_held_within(&self) -> bool {
+        self.is_started() && self.process != 0
+    }
+
     /// Whether it waits for a worker.
     pub fn is_offered(&self) -> bool {
         !self.is_started() && self.held_until == 0
@@ -465,6 +428,11 @@ impl Activity {
     /// Whether a worker has it.
     pub fn is_started(&self) -> bool {
         self.row.started_at != 0
+    }
+
+    /// Whether a worker has it that ends with the engine's process.
+    pub fn is_held_within(&self) -> bool {
+        self.is_started() && self.row.process != 0
     }
 
     /// Whether it waits for a worker.

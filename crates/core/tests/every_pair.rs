@@ -53,6 +53,8 @@ const INPUTS: &[&str] = &[
     "0 adopt p",
     "0 answered x",
     "0 delivered 0",
+    "0 take-back 1",
+    "0 take-back 2",
     "0 tick",
     "4000 tick",
 ];
@@ -61,6 +63,7 @@ const RUNS: &[(&str, &str)] = &[
     ("delayed", "0 start Order delay=60s"),
     ("task", "0 start Order"),
     ("started", "0 start Order\n0 take-task"),
+    ("within", "0 start Order\n0 take-task process=1"),
     ("idle", "0 run Order timer(t1,1h)"),
     ("again", "0 start Order\n0 take-task\n0 fail-task"),
     ("again+", "0 start Order\n0 take-task\n0 fail-task\n0 take-task"),
@@ -74,6 +77,7 @@ const RUNS: &[(&str, &str)] = &[
 const ACTIVITIES: &[(&str, &str)] = &[
     ("queued", "0 run Order schedule(a,A,stc=1h)"),
     ("started", "0 run Order schedule(a,A,stc=1h)\n0 take a"),
+    ("within", "0 run Order schedule(a,A,stc=1h)\n0 take a process=1"),
     ("backoff", "0 run Order schedule(a,A,stc=1h)\n0 take a\n0 fail a boom"),
     (
         "second",
@@ -183,11 +187,12 @@ fn kind(input: &Input) -> &'static str {
         Input::Adopt(_) => "adopt",
         Input::ExternalAnswered(_) => "external-answered",
         Input::MessageDelivered(_) => "message-delivered",
+        Input::TakeBack(_) => "take-back",
         Input::Tick => "tick",
     }
 }
 
-const KINDS: usize = 25;
+const KINDS: usize = 26;
 
 #[test]
 fn every_kind_of_input_is_in_the_tables() {
@@ -207,92 +212,96 @@ fn every_kind_of_input_is_in_the_tables() {
 #[test]
 fn every_input_in_every_state_of_a_run() {
     insta::assert_snapshot!(table(RUNS), @r"
-                                delayed  task     started  idle     again    again+   sticky   sticky+  buffer   closing  closed
-    0 signal s                  yes      yes      yes      yes      yes      yes      yes      yes      yes      closing  closed
-    0 cancel                    yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      -
-    0 terminate why             end      end      end      end      end      end      end      end      end      end      closed
-    0 update u9                 yes      yes      yes      yes      yes      yes      yes      yes      yes      closing  closed
-    0 reset-sticky              -        -        -        -        -        -        yes      yes      -        -        closed
-    0 take-task                 task?    yes      task?    task?    yes      task?    yes      task?    task?    task?    task?
-    0 take-task sticky=mine     task?    task?    task?    task?    task?    task?    yes      task?    task?    task?    task?
-    0 take-task attempt=9       task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?
-    0 complete                  task?    task?    yes      task?    task?    yes      task?    yes      yes      yes      task?
-    0 complete old              task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?
-    0 complete force            task?    task?    yes      task?    task?    yes      task?    yes      yes      yes      task?
-    0 complete timer(t9,1s)     task?    task?    yes      task?    task?    yes      task?    yes      yes      yes      task?
-    0 complete timer(t9)        task?    task?    yes!     task?    task?    bad      task?    yes!     yes!     yes!     task?
-    0 complete done(ok)         task?    task?    end      task?    task?    end      task?    end      yes!     end      task?
-    0 fail-task                 task?    task?    yes      task?    task?    yes      task?    yes      yes      yes      task?
-    0 take a                    gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     closed
-    0 take a stamp=9            gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     closed
-    0 return a                  gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     closed
-    0 finish a ok               gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     closed
-    0 finish a#1 ok             gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     closed
-    0 finish-id a ok            id?      id?      id?      id?      id?      id?      id?      id?      id?      id?      closed
-    0 fail a boom               gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     closed
-    0 fail a boom final         gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     closed
-    0 fail-id a boom            id?      id?      id?      id?      id?      id?      id?      id?      id?      id?      closed
-    0 cancelled a               gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     closed
-    0 beat a half               gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     closed
-    0 beat-id a half            id?      id?      id?      id?      id?      id?      id?      id?      id?      id?      closed
-    0 pause a id=r9             none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed
-    0 unpause a                 none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed
-    0 reset-activity a          none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed
-    0 options a stc=30m         none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed
-    0 child-started c           wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
-    0 child-not-started c       wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
-    0 child-closed c completed  wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
-    0 adopt p                   wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong
-    0 answered x                wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
-    0 delivered 0               -        -        -        -        -        -        -        -        -        -        -
-    0 tick                      -        -        -        -        -        -        -        -        -        -        -
-    4000 tick                   yes      -        yes      yes      -        yes      yes      yes      yes      yes      -
+                                delayed  task     started  within   idle     again    again+   sticky   sticky+  buffer   closing  closed
+    0 signal s                  yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      closing  closed
+    0 cancel                    yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      -
+    0 terminate why             end      end      end      end      end      end      end      end      end      end      end      closed
+    0 update u9                 yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      closing  closed
+    0 reset-sticky              -        -        -        -        -        -        -        yes      yes      -        -        closed
+    0 take-task                 task?    yes      task?    task?    task?    yes      task?    yes      task?    task?    task?    task?
+    0 take-task sticky=mine     task?    task?    task?    task?    task?    task?    task?    yes      task?    task?    task?    task?
+    0 take-task attempt=9       task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?
+    0 complete                  task?    task?    yes      yes      task?    task?    yes      task?    yes      yes      yes      task?
+    0 complete old              task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?
+    0 complete force            task?    task?    yes      yes      task?    task?    yes      task?    yes      yes      yes      task?
+    0 complete timer(t9,1s)     task?    task?    yes      yes      task?    task?    yes      task?    yes      yes      yes      task?
+    0 complete timer(t9)        task?    task?    yes!     yes!     task?    task?    bad      task?    yes!     yes!     yes!     task?
+    0 complete done(ok)         task?    task?    end      end      task?    task?    end      task?    end      yes!     end      task?
+    0 fail-task                 task?    task?    yes      yes      task?    task?    yes      task?    yes      yes      yes      task?
+    0 take a                    gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     closed
+    0 take a stamp=9            gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     closed
+    0 return a                  gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     closed
+    0 finish a ok               gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     closed
+    0 finish a#1 ok             gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     closed
+    0 finish-id a ok            id?      id?      id?      id?      id?      id?      id?      id?      id?      id?      id?      closed
+    0 fail a boom               gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     closed
+    0 fail a boom final         gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     closed
+    0 fail-id a boom            id?      id?      id?      id?      id?      id?      id?      id?      id?      id?      id?      closed
+    0 cancelled a               gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     closed
+    0 beat a half               gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     closed
+    0 beat-id a half            id?      id?      id?      id?      id?      id?      id?      id?      id?      id?      id?      closed
+    0 pause a id=r9             none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed
+    0 unpause a                 none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed
+    0 reset-activity a          none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed
+    0 options a stc=30m         none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed
+    0 child-started c           wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
+    0 child-not-started c       wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
+    0 child-closed c completed  wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
+    0 adopt p                   wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong
+    0 answered x                wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
+    0 delivered 0               -        -        -        -        -        -        -        -        -        -        -        -
+    0 take-back 1               -        -        -        -        -        -        -        -        -        -        -        -
+    0 take-back 2               -        -        -        yes      -        -        -        -        -        -        -        -
+    0 tick                      -        -        -        -        -        -        -        -        -        -        -        -
+    4000 tick                   yes      -        yes      yes      yes      -        yes      yes      yes      yes      yes      -
     ");
 }
 
 #[test]
 fn every_input_in_every_state_of_an_activity() {
     insta::assert_snapshot!(table(ACTIVITIES), @r"
-                                queued   started  backoff  second   paused   pausing  reset    cancel   ended    closed
-    0 signal s                  yes      yes      yes      yes      yes      yes      yes      yes      yes      closed
-    0 cancel                    yes      yes      yes      yes      yes      yes      yes      yes      yes      -
-    0 terminate why             end      end      end      end      end      end      end      end      end      closed
-    0 update u9                 yes      yes      yes      yes      yes      yes      yes      yes      yes      closed
-    0 reset-sticky              -        -        -        -        -        -        -        -        -        closed
-    0 take-task                 task?    task?    task?    task?    task?    task?    task?    task?    task?    task?
-    0 take-task sticky=mine     task?    task?    task?    task?    task?    task?    task?    task?    task?    task?
-    0 take-task attempt=9       task?    task?    task?    task?    task?    task?    task?    task?    task?    task?
-    0 complete                  task?    task?    task?    task?    task?    task?    task?    task?    yes      task?
-    0 complete old              task?    task?    task?    task?    task?    task?    task?    task?    task?    task?
-    0 complete force            task?    task?    task?    task?    task?    task?    task?    task?    yes      task?
-    0 complete timer(t9,1s)     task?    task?    task?    task?    task?    task?    task?    task?    yes      task?
-    0 complete timer(t9)        task?    task?    task?    task?    task?    task?    task?    task?    yes!     task?
-    0 complete done(ok)         task?    task?    task?    task?    task?    task?    task?    task?    yes!     task?
-    0 fail-task                 task?    task?    task?    task?    task?    task?    task?    task?    yes      task?
-    0 take a                    yes      gone     gone     gone     gone     gone     gone     gone     gone     closed
-    0 take a stamp=9            gone     gone     gone     gone     gone     gone     gone     gone     gone     closed
-    0 return a                  gone     yes      gone     yes      gone     yes      yes      yes      gone     closed
-    0 finish a ok               gone     yes      gone     yes      gone     yes      yes      yes      gone     closed
-    0 finish a#1 ok             gone     yes      gone     gone     gone     yes      yes      yes      gone     closed
-    0 finish-id a ok            yes      yes      yes      yes      yes      yes      yes      yes      id?      closed
-    0 fail a boom               gone     yes      gone     yes      gone     yes      yes      yes      gone     closed
-    0 fail a boom final         gone     yes      gone     yes      gone     yes      yes      yes      gone     closed
-    0 fail-id a boom            gone     yes      gone     yes      gone     yes      yes      yes      id?      closed
-    0 cancelled a               gone     unasked  gone     unasked  gone     unasked  unasked  yes      gone     closed
-    0 beat a half               gone     yes      gone     yes      gone     yes      yes      yes      gone     closed
-    0 beat-id a half            gone     yes      gone     yes      gone     yes      yes      yes      id?      closed
-    0 pause a id=r9             yes      yes      yes      yes      paused   paused   yes      yes      none?    closed
-    0 unpause a                 -        -        -        -        yes      yes      -        -        none?    closed
-    0 reset-activity a          yes      yes      yes      yes      yes      yes      yes      yes      none?    closed
-    0 options a stc=30m         yes      yes      yes      yes      yes      yes      yes      yes      none?    closed
-    0 child-started c           wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
-    0 child-not-started c       wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
-    0 child-closed c completed  wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
-    0 adopt p                   wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong
-    0 answered x                wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
-    0 delivered 0               -        -        -        -        -        -        -        -        -        -
-    0 tick                      -        -        -        -        -        -        -        -        -        -
-    4000 tick                   -        yes      yes      yes      -        yes      yes      yes      yes      -
+                                queued   started  within   backoff  second   paused   pausing  reset    cancel   ended    closed
+    0 signal s                  yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      closed
+    0 cancel                    yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      -
+    0 terminate why             end      end      end      end      end      end      end      end      end      end      closed
+    0 update u9                 yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      closed
+    0 reset-sticky              -        -        -        -        -        -        -        -        -        -        closed
+    0 take-task                 task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?
+    0 take-task sticky=mine     task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?
+    0 take-task attempt=9       task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?
+    0 complete                  task?    task?    task?    task?    task?    task?    task?    task?    task?    yes      task?
+    0 complete old              task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?
+    0 complete force            task?    task?    task?    task?    task?    task?    task?    task?    task?    yes      task?
+    0 complete timer(t9,1s)     task?    task?    task?    task?    task?    task?    task?    task?    task?    yes      task?
+    0 complete timer(t9)        task?    task?    task?    task?    task?    task?    task?    task?    task?    yes!     task?
+    0 complete done(ok)         task?    task?    task?    task?    task?    task?    task?    task?    task?    yes!     task?
+    0 fail-task                 task?    task?    task?    task?    task?    task?    task?    task?    task?    yes      task?
+    0 take a                    yes      gone     gone     gone     gone     gone     gone     gone     gone     gone     closed
+    0 take a stamp=9            gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     closed
+    0 return a                  gone     yes      yes      gone     yes      gone     yes      yes      yes      gone     closed
+    0 finish a ok               gone     yes      yes      gone     yes      gone     yes      yes      yes      gone     closed
+    0 finish a#1 ok             gone     yes      yes      gone     gone     gone     yes      yes      yes      gone     closed
+    0 finish-id a ok            yes      yes      yes      yes      yes      yes      yes      yes      yes      id?      closed
+    0 fail a boom               gone     yes      yes      gone     yes      gone     yes      yes      yes      gone     closed
+    0 fail a boom final         gone     yes      yes      gone     yes      gone     yes      yes      yes      gone     closed
+    0 fail-id a boom            gone     yes      yes      gone     yes      gone     yes      yes      yes      id?      closed
+    0 cancelled a               gone     unasked  unasked  gone     unasked  gone     unasked  unasked  yes      gone     closed
+    0 beat a half               gone     yes      yes      gone     yes      gone     yes      yes      yes      gone     closed
+    0 beat-id a half            gone     yes      yes      gone     yes      gone     yes      yes      yes      id?      closed
+    0 pause a id=r9             yes      yes      yes      yes      yes      paused   paused   yes      yes      none?    closed
+    0 unpause a                 -        -        -        -        -        yes      yes      -        -        none?    closed
+    0 reset-activity a          yes      yes      yes      yes      yes      yes      yes      yes      yes      none?    closed
+    0 options a stc=30m         yes      yes      yes      yes      yes      yes      yes      yes      yes      none?    closed
+    0 child-started c           wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
+    0 child-not-started c       wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
+    0 child-closed c completed  wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
+    0 adopt p                   wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong
+    0 answered x                wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
+    0 delivered 0               -        -        -        -        -        -        -        -        -        -        -
+    0 take-back 1               -        -        -        -        -        -        -        -        -        -        -
+    0 take-back 2               -        -        yes      -        -        -        -        -        -        -        -
+    0 tick                      -        -        -        -        -        -        -        -        -        -        -
+    4000 tick                   -        yes      yes      yes      yes      -        yes      yes      yes      yes      -
     ");
 }
 
@@ -337,6 +346,8 @@ fn every_input_while_something_else_is_pending() {
     0 adopt p                   wrong    wrong    wrong    yes      wrong    wrong
     0 answered x                wrong    wrong    yes      closed   wrong    wrong
     0 delivered 0               -        -        -        yes      -        -
+    0 take-back 1               -        -        -        -        -        -
+    0 take-back 2               -        -        -        -        -        -
     0 tick                      -        -        -        -        -        -
     4000 tick                   -        -        -        -        -        yes
     ");

@@ -15,6 +15,7 @@ mod external;
 mod fuzz;
 mod limits;
 mod operator;
+mod own_workers;
 mod properties;
 mod queries;
 mod resetting;

@@ -90,6 +90,7 @@ impl Engine {
             fenced: Arc::new(AtomicBool::new(false)),
             ended: Arc::default(),
             numbers: RunNumbers::from(lease.next_run),
+            process: lease.epoch.0,
             mailboxes: OnceLock::new(),
             clock: options.clock,
             store,

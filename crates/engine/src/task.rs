@@ -68,4 +68,6 @@ pub(crate) struct Taker {
     pub(crate) sticky_queue: Option<String>,
     /// The worker's own key, if it has told it.
     pub(crate) worker: String,
+    /// The engine's process, if the worker is inside it; otherwise 0.
+    pub(crate) process: u64,
 }

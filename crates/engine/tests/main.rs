@@ -15,6 +15,7 @@ mod listing;
 mod multi;
 mod namespaces;
 mod operator;
+mod own_workers;
 mod peers;
 mod policies;
 mod queries;

@@ -51,6 +51,7 @@ pub(crate) fn start(tx: &mut Tx<'_>, input: StartActivity) -> Result<(), Refused
     activity.row.nonce = nonce;
     activity.row.identity = input.identity;
     activity.row.request_id = input.request_id;
+    activity.row.process = input.process;
     activity.row.deliveries += 1;
     Ok(())
 }
@@ -64,6 +65,7 @@ pub(crate) fn give_back(tx: &mut Tx<'_>, token: &ActivityToken) -> Result<(), Re
     activity.row.started_at = 0;
     activity.row.nonce = 0;
     activity.row.request_id.clear();
+    activity.row.process = 0;
     if activity.row.reset {
         activity.row.attempt = 1;
     }

@@ -56,15 +56,15 @@ impl Ended {
 /// Asks whether there is to be another attempt, now that this one has ended.
 pub(crate) fn ask(tx: &Tx<'_>, id: i64, failure: &Failure) -> Option<Verdict> {
     let ended = Ended::now(&tx.run.activities.get(&id)?.row, tx.now);
-    ask_about(tx, id, failure, ended)
+    ask_about(tx, id, failure, &ended)
 }
 
 /// Asks whether there is to be another attempt after that one.
-pub(crate) fn ask_about(tx: &Tx<'_>, id: i64, failure: &Failure, ended: Ended) -> Option<Verdict> {
+pub(crate) fn ask_about(tx: &Tx<'_>, id: i64, failure: &Failure, ended: &Ended) -> Option<Verdict> {
     let activity = tx.run.activities.get(&id)?;
     Some(match declared(tx, activity) {
-        Some(policy) => by_counters(tx, activity, &policy, failure, &ended),
-        None => by_attempts(tx, activity, failure, &ended),
+        Some(policy) => by_counters(tx, activity, &policy, failure, ended),
+        None => by_attempts(tx, activity, failure, ended),
     })
 }
 
@@ -111,8 +111,7 @@ fn by_counters(
     };
     let mut state = before.clone();
     state.executed = state.executed.saturating_add(ended.took);
-    let unlimited =
-        || policy.clone().limited(Limits { max_attempts: None, ..policy.limits() });
+    let unlimited = || policy.clone().limited(Limits { max_attempts: None, ..policy.limits() });
     let over = row.reset.then(unlimited);
     let policy = over.as_ref().unwrap_or(policy);
     let decision = decided(tx, activity, Some(policy), &state, failure, ended.at);
@@ -152,9 +151,11 @@ fn decided(
     let causes = causes_of(failure);
     let failure = retry::Failure { causes: &causes, ..for_decision(failure) };
     let decision = decide(policy, state, &failure, &signals, ended_at, seed);
-    match decision {
-        // What a rule wants kept for a person is handed to the workflow: nobody could resume it yet.
-        Decision::Park { why, .. } if why.reason == Reason::RuleSaysSo => Decision::Fail { why },
-        decision => decision,
+    // What a rule wants kept for a person is handed to the workflow: nobody could resume it yet.
+    if let Decision::Park { why, .. } = decision
+        && why.reason == Reason::RuleSaysSo
+    {
+        return Decision::Fail { why };
     }
+    decision
 }

@@ -11,7 +11,7 @@ use steadfast_retry::{Decision, Reason, Timestamp};
 
 use crate::{
     deadline::ActivityDeadline,
-    failure::{caused_by, of_server, of_timeout, retry_state, shortened},
+    failure::{caused_by, of_lost_worker, of_server, of_timeout, retry_state, shortened},
     input::{FailActivity, Heartbeat},
     machine::{
         activity::{self, close, log},
@@ -36,18 +36,35 @@ pub(crate) fn report_failure(tx: &mut Tx<'_>, input: FailActivity) -> Result<(),
         activity::heartbeat(tx, beat)?;
     }
     let failure = input.failure.unwrap_or_else(|| of_server("activity failed", false));
+    attempt_failed(tx, id, failure, &input.identity);
+    Ok(())
+}
+
+/// The workers inside the processes before this one are gone, and with them the attempts that they
+/// were at. Each counts: it was begun, and may have done all of its work.
+pub(crate) fn take_back(tx: &mut Tx<'_>, process: u64) {
+    let held: Vec<i64> = tx.run.activities_held_within().collect();
+    for id in held {
+        let Some(activity) = tx.run.activities.get(&id) else { continue };
+        if activity.row.process < process {
+            let identity = activity.row.identity.clone();
+            attempt_failed(tx, id, of_lost_worker(), &identity);
+        }
+    }
+}
+
+/// An attempt has failed: there is another one, or the activity fails with it.
+fn attempt_failed(tx: &mut Tx<'_>, id: i64, failure: Failure, identity: &str) {
     // The decision sees what failed, not what is left of it.
-    let Some(verdict) = activity_policy::ask(tx, id, &failure) else { return Ok(()) };
+    let Some(verdict) = activity_policy::ask(tx, id, &failure) else { return };
     let failure = if size::of(Some(&failure)) > tx.limits.blob_bytes_max {
         shortened(failure, tx.limits.last_failure_bytes_max)
     } else {
         failure
     };
     if !goes_on(tx, id, &verdict, &failure, AttemptOutcome::Failed) {
-        let state = retry_state(verdict.decision.retry_state());
-        write_failed(tx, id, failure, state, &input.identity);
+        write_failed(tx, id, failure, retry_state(verdict.decision.retry_state()), identity);
     }
-    Ok(())
 }
 
 /// What the worker sent is too large to be kept: the activity fails, and is not tried again.
@@ -135,7 +152,7 @@ pub(crate) fn go_on(tx: &mut Tx<'_>, id: i64) -> Option<Timestamp> {
     let Some(failure) = row.last_failure.clone().filter(|_| row.attempt > 1) else {
         return Some(tx.now);
     };
-    let verdict = activity_policy::ask_about(tx, id, &failure, Ended::before(row))?;
+    let verdict = activity_policy::ask_about(tx, id, &failure, &Ended::before(row))?;
     if let Some(at) = verdict.decision.retry_at() {
         tx.run.activities.get_mut(&id)?.row.counted = verdict.after;
         return Some(at.max(tx.now));
@@ -202,6 +219,7 @@ fn prepare_next(tx: &mut Tx<'_>, id: i64, failure: Failure, at: Timestamp) {
     row.started_at = 0;
     row.nonce = 0;
     row.request_id.clear();
+    row.process = 0;
     row.scheduled_at = at.0;
     row.queued = false;
     if at <= now && !activity.is_paused() {

@@ -40,9 +40,9 @@ pub(crate) fn schedule(
             policy::checked(given).map_err(|fault| bad::command(CAUSE, fault.to_string()))?
         }
     };
-    policy::of_header(wanted.header.as_ref(), tx.limits.retry_policy_bytes_max).map_err(|fault| {
-        bad::command(CAUSE, format!("header.fields[{}]: {fault}", policy::HEADER))
-    })?;
+    policy::of_header(wanted.header.as_ref(), tx.limits.retry_policy_bytes_max).map_err(
+        |fault| bad::command(CAUSE, format!("header.fields[{}]: {fault}", policy::HEADER)),
+    )?;
     let task_queue = queue(tx.run, wanted.task_queue);
     let eager = wanted.request_eager_execution && task_queue.name == tx.run.task_queue();
     let event = history::ActivityTaskScheduledEventAttributes {

@@ -26,6 +26,7 @@ use steadfast_proto::{
 use steadfast_retry::Timestamp;
 
 use crate::{
+    failure::of_lost_worker,
     input::{FailWorkflowTask, StartWorkflowTask, WorkflowTaskToken},
     limits::Limits,
     machine::{terminate, update},
@@ -113,6 +114,7 @@ pub(crate) fn start(tx: &mut Tx<'_>, input: StartWorkflowTask) -> Result<(), Ref
     let Some(task) = &mut tx.run.state.task else { return Err(Refused::TaskNotFound) };
     task.identity = input.identity;
     task.request_id = input.request_id;
+    task.process = input.process;
     task.nonce = nonce;
     if task.is_transient() {
         task.started_event_id = task.scheduled_event_id + 1;
@@ -180,6 +182,17 @@ pub(crate) fn report_failure(tx: &mut Tx<'_>, input: FailWorkflowTask) -> Result
         hold_back(tx);
     }
     Ok(())
+}
+
+/// The worker that has the task was inside a process before this one: another one may have it at
+/// once. If that goes on, what the task does may be what ends the process, and it has to wait.
+pub(crate) fn take_back(tx: &mut Tx<'_>, process: u64) {
+    let task = tx.run.state.task.as_ref();
+    if task.is_some_and(|task| task.is_held_within() && task.process < process) {
+        let cause = FailedCause::ResetStickyTaskQueue;
+        fail(tx, cause, Some(of_lost_worker()), ENGINE, "");
+        hold_back(tx);
+    }
 }
 
 /// Ends the task badly and schedules the next attempt.

@@ -82,6 +82,7 @@ pub(crate) fn input(story: &Story, call: &Call) -> Input {
     let run = &story.run;
     match call.name.as_str() {
         "tick" => Input::Tick,
+        "take-back" => Input::TakeBack(call.arg(0).parse().expect("a process")),
         "signal" => Input::Signal(signal(call)),
         "cancel" => Input::RequestCancel(cancel(call)),
         "terminate" => Input::Terminate(terminate(call, 0)),
@@ -199,6 +200,7 @@ fn take_task(run: &Run, call: &Call) -> StartWorkflowTask {
         request_id: call.text("poll"),
         identity: call.get("by").unwrap_or("worker").to_owned(),
         sticky_queue: call.get("sticky").map(str::to_owned),
+        process: call.number("process"),
     }
 }
 
@@ -257,6 +259,7 @@ fn take(run: &Run, call: &Call) -> StartActivity {
         stamp: call.get("stamp").map_or(row.stamp, |it| it.parse().expect("a stamp")),
         request_id: call.text("poll"),
         identity: call.get("by").unwrap_or("worker").to_owned(),
+        process: call.number("process"),
     }
 }
 

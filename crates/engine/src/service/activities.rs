@@ -53,6 +53,7 @@ impl Engine {
             identity: request.identity,
             request_id: self.shared().ids.id(),
             worker: request.worker_instance_key,
+            process: self.process(),
             ..Taker::default()
         };
         if let Some(rate) = rate {

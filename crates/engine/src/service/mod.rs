@@ -53,16 +53,18 @@ pub struct Engine {
     pub(crate) running: Arc<Running>,
     /// When whoever called gives up, if it said so.
     deadline: Option<Timestamp>,
+    /// Whether whoever calls is a worker that ends with this process.
+    is_within: bool,
 }
 
 impl Engine {
     pub(crate) fn new(running: Running) -> Self {
-        Self { running: Arc::new(running), deadline: None }
+        Self { running: Arc::new(running), deadline: None, is_within: false }
     }
 
     /// The engine, if it is still in use.
     fn upgrade(running: &Weak<Running>) -> Option<Self> {
-        Some(Self { running: running.upgrade()?, deadline: None })
+        Some(Self { running: running.upgrade()?, deadline: None, is_within: false })
     }
 
     /// Goes on with what was under way in the background.
@@ -85,7 +87,24 @@ impl Engine {
     #[must_use]
     pub fn within(&self, span: Duration) -> Self {
         let deadline = self.now().after(span);
-        Self { deadline: Some(deadline), running: Arc::clone(&self.running) }
+        Self { deadline: Some(deadline), ..self.clone() }
+    }
+
+    /// The same engine for workers in its own process. What they have in hand when the process ends,
+    /// nobody works on any more: the next engine on the same data hands workflow tasks out again at
+    /// once, and ends activity attempts at once, as failed with
+    /// [`WORKER_LOST`](steadfast_core::failure::WORKER_LOST). Such an attempt counts, and is retried
+    /// by its policy.
+    ///
+    /// Not for workers that may outlive the engine, as those that call over a network.
+    #[must_use]
+    pub fn for_own_workers(&self) -> Self {
+        Self { is_within: true, ..self.clone() }
+    }
+
+    /// The process that a worker ends with, if it is in this one; otherwise 0.
+    fn process(&self) -> u64 {
+        if self.is_within { self.shared().process } else { 0 }
     }
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {

@@ -70,6 +70,7 @@ impl Engine {
         let eager = request.request_eager_execution.then(|| Taker {
             identity: request.identity.clone(),
             request_id: request.request_id.clone(),
+            process: self.process(),
             ..Taker::default()
         });
         let wanted = Wanted { cadence: terms, ..Self::wanted(&namespace, request)? };

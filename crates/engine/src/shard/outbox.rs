@@ -99,7 +99,12 @@ impl Job for RecoverJob {
     fn run(self: Box<Self>, desk: &mut Desk<'_>, found: Option<RunNumber>) {
         match found {
             Some(number) if desk.schedule(number).is_some() => desk.send_for_schedule(number),
-            Some(number) => desk.hand_out(number),
+            Some(number) => {
+                desk.hand_out(number);
+                let process = desk.shared().process;
+                // A run refuses nothing about workers that are gone.
+                let _ = desk.apply(number, Input::TakeBack(process));
+            }
             None => {}
         }
     }

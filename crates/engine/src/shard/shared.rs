@@ -47,6 +47,8 @@ pub(crate) struct Shared {
     pub(crate) fenced: Arc<AtomicBool>,
     pub(crate) ended: Arc<Ended>,
     pub(crate) numbers: RunNumbers,
+    /// The epoch under which this engine owns the store: no process before it had the same.
+    pub(crate) process: u64,
     pub(crate) mailboxes: OnceLock<Vec<Mailbox>>,
 }
 

@@ -103,6 +103,7 @@ impl Desk<'_> {
             request_id: taker.request_id,
             identity: taker.identity,
             sticky_queue: taker.sticky_queue,
+            process: taker.process,
         };
         self.apply(offer.run, Input::StartWorkflowTask(input))?;
         let hot = Arc::clone(&self.shared().hot);
@@ -188,6 +189,7 @@ impl Desk<'_> {
             stamp: offer.stamp,
             request_id: taker.request_id,
             identity: taker.identity,
+            process: taker.process,
         };
         self.apply(offer.run, Input::StartActivity(input))?;
         let entry = self.shard.cache.get(offer.run).ok_or(Refused::ActivityNotFound)?;

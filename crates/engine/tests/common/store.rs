@@ -43,6 +43,7 @@ pub(crate) struct Tally {
     pub(crate) items: AtomicU64,
     pub(crate) bytes: AtomicU64,
     pub(crate) histories: AtomicU64,
+    pub(crate) loads: AtomicU64,
 }
 
 /// A store that does as it is told.
@@ -128,7 +129,10 @@ impl Store for Scripted {
     }
 
     fn load(&self, lookup: Lookup) -> Answer<'_, Option<RunRows>> {
-        Box::pin(async move { self.read(self.inner.load(lookup)) })
+        Box::pin(async move {
+            self.tally.loads.fetch_add(1, Ordering::Relaxed);
+            self.read(self.inner.load(lookup))
+        })
     }
 
     fn history(
