@@ -4,7 +4,7 @@
 
 use std::cmp::Ordering;
 
-use crate::filter::{Compare, Field, SearchType, Value};
+use crate::filter::{Field, SearchType, Value};
 
 /// Values that compare with each other.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -80,18 +80,6 @@ pub(crate) fn order(a: &Value, b: &Value) -> Option<Ordering> {
             Value::Bool(_) | Value::Int(_) | Value::Double(_) | Value::Time(_) | Value::Text(_),
             _,
         ) => None,
-    }
-}
-
-/// Whether `order` is what `compare` asks for.
-pub(crate) fn holds(compare: Compare, order: Ordering) -> bool {
-    match compare {
-        Compare::Equal => order.is_eq(),
-        Compare::NotEqual => order.is_ne(),
-        Compare::Less => order.is_lt(),
-        Compare::LessOrEqual => order.is_le(),
-        Compare::Greater => order.is_gt(),
-        Compare::GreaterOrEqual => order.is_ge(),
     }
 }
 

@@ -3,6 +3,8 @@
 //! A condition on an attribute that a run does not have is false, whatever the operator;
 //! `Not` is the plain opposite of what it holds.
 
+use std::cmp::Ordering;
+
 use steadfast_retry::Timestamp;
 
 /// Which runs to list or count.
@@ -45,6 +47,20 @@ pub enum Compare {
     Greater,
     /// `>=`
     GreaterOrEqual,
+}
+
+impl Compare {
+    /// Whether `order` is what is asked for.
+    pub const fn holds(self, order: Ordering) -> bool {
+        match self {
+            Self::Equal => order.is_eq(),
+            Self::NotEqual => order.is_ne(),
+            Self::Less => order.is_lt(),
+            Self::LessOrEqual => order.is_le(),
+            Self::Greater => order.is_gt(),
+            Self::GreaterOrEqual => order.is_ge(),
+        }
+    }
 }
 
 /// What can be asked about.

@@ -21,7 +21,7 @@ pub(crate) fn matches(worker: &WorkerHeartbeat, filter: &Filter) -> bool {
             !found.is_empty() && !found.contains(wanted)
         }
         Filter::Compare(field, compare, wanted) => {
-            any(field, &|value| order(value, wanted).is_some_and(|it| holds(*compare, it)))
+            any(field, &|value| order(value, wanted).is_some_and(|it| compare.holds(it)))
         }
         Filter::In(field, wanted) => any(field, &|value| wanted.contains(value)),
         Filter::Between(field, low, high) => any(field, &|value| {
@@ -46,16 +46,5 @@ fn order(a: &Value, b: &Value) -> Option<Ordering> {
         (Value::Text(a), Value::Text(b)) => Some(a.cmp(b)),
         (Value::Time(a), Value::Time(b)) => Some(a.cmp(b)),
         _ => None,
-    }
-}
-
-const fn holds(compare: Compare, order: Ordering) -> bool {
-    match compare {
-        Compare::Equal => order.is_eq(),
-        Compare::NotEqual => order.is_ne(),
-        Compare::Less => order.is_lt(),
-        Compare::LessOrEqual => order.is_le(),
-        Compare::Greater => order.is_gt(),
-        Compare::GreaterOrEqual => order.is_ge(),
     }
 }

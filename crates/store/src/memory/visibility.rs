@@ -6,7 +6,7 @@ use steadfast_retry::Timestamp;
 
 use super::Data;
 use crate::{
-    compare::{by_words, comparable, has_words, holds, order},
+    compare::{by_words, comparable, has_words, order},
     filter::{Compare, Field, Filter, Value},
     rows::{Group, Listing, RunNumber, VisibilityPosition, VisibilityRow},
 };
@@ -110,7 +110,7 @@ fn matches(row: &VisibilityRow, filter: &Filter) -> bool {
 }
 
 fn compares(compare: Compare, value: &Value, wanted: &Value) -> bool {
-    order(value, wanted).is_some_and(|order| holds(compare, order))
+    order(value, wanted).is_some_and(|order| compare.holds(order))
 }
 
 fn equal(field: &Field, value: &Value, wanted: &Value) -> bool {
