@@ -8,7 +8,7 @@ use crate::{
     rows,
 };
 
-/// Events `first..=last` of a run, at most `events_max` of them.
+/// Events `first..=last` of a run, at most `events_max` of them; none only if none is asked for.
 pub(crate) async fn page(
     store: &dyn Store,
     run: RunNumber,
@@ -51,15 +51,15 @@ pub(crate) async fn all(
     run: RunNumber,
     last: i64,
 ) -> Result<Vec<HistoryEvent>, Error> {
-    let mut events = Vec::new();
-    let mut first = 1;
-    while first <= last {
-        let more = page(store, run, first, last, READ_AT_ONCE).await?;
-        let Some(end) = more.last() else { break };
-        first = end.event_id + 1;
-        events.extend(more);
+    let mut events: Vec<HistoryEvent> = Vec::new();
+    loop {
+        // A page is never empty: the next one begins after its end.
+        let first = events.last().map_or(1, |event| event.event_id + 1);
+        if first > last {
+            return Ok(events);
+        }
+        events.extend(page(store, run, first, last, READ_AT_ONCE).await?);
     }
-    Ok(events)
 }
 
 /// The run was deleted meanwhile, or the disk has lost something.
