@@ -33,9 +33,9 @@ const STEPS: &[Step] = &[
     Step::new("test", Action::Cargo(&["test", "--workspace"])),
     Step::new("tidy", Action::Verb(tidy::run)),
     Step::new("promises", Action::Verb(promises::run)),
-    // Built with the whole workspace, so that the dependencies keep the features that the tests
-    // were built with; `cargo run -p` would choose fewer and build many of them again.
-    Step::new("sim-build", Action::Cargo(&["build", "--workspace", "--bins"])).when(SIM),
+    // What the tests were built with builds the binaries too: `cargo build` or `cargo run -p` would
+    // choose fewer features of the dependencies and build many of them again.
+    Step::new("sim-build", Action::Cargo(&["test", "--workspace", "--no-run"])).when(SIM),
     // First that the same seed gives the same run: without it no seed is worth anything.
     Step::new("sim-meta", Action::Built("steadfast-sim", &["meta"])).when(SIM),
     Step::new("sim-run", Action::Built("steadfast-sim", &["run", "--seeds", "200"])).when(SIM),

@@ -135,9 +135,10 @@ impl Tool {
     }
 }
 
-/// Builds the server, with the features that the whole workspace has, and says where it is.
+/// Builds the server as the tests of the workspace are built, so that nothing is built twice, and
+/// says where it is.
 fn server() -> Result<std::path::PathBuf> {
-    let status = command::cargo(&["build", "--workspace", "--bins", "--quiet"])
+    let status = command::cargo(&["test", "--workspace", "--no-run", "--quiet"])
         .current_dir(tree::root())
         .stdin(Stdio::null())
         .status()
