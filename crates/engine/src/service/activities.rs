@@ -32,7 +32,8 @@ use crate::{
 };
 
 impl Engine {
-    /// Waits for an activity. An empty response means that there was none.
+    /// Waits for an activity. An empty response means that there was none, or that the engine
+    /// stops: whoever asks again then is told so.
     pub async fn poll_activity_task_queue(
         &self,
         request: PollActivityTaskQueueRequest,
@@ -61,19 +62,17 @@ impl Engine {
         }
         let begun = self.now();
         let deadline = begun.after(self.patience(self.shared().limits.poll_wait));
-        loop {
-            self.check_running()?;
+        self.check_running()?;
+        while self.check_running().is_ok() {
             let left = deadline.since(self.now());
-            let Some(gift) = self.next_activity(&name, &taker, left).await else {
-                self.check_running()?;
-                return Ok(PollActivityTaskQueueResponse::default());
-            };
+            let Some(gift) = self.next_activity(&name, &taker, left).await else { break };
             if let Some(response) = gift.take() {
                 let waited = self.now().since(begun);
                 let poller_scaling_decision = scaling(waited, self.shared().activities.age(&name));
                 return Ok(PollActivityTaskQueueResponse { poller_scaling_decision, ..*response });
             }
         }
+        Ok(PollActivityTaskQueueResponse::default())
     }
 
     /// Takes an activity's result.

@@ -34,7 +34,8 @@ use crate::{
 };
 
 impl Engine {
-    /// Waits for a workflow task. An empty response means that there was none.
+    /// Waits for a workflow task. An empty response means that there was none, or that the engine
+    /// stops: whoever asks again then is told so.
     pub async fn poll_workflow_task_queue(
         &self,
         request: PollWorkflowTaskQueueRequest,
@@ -55,19 +56,17 @@ impl Engine {
         };
         let begun = self.now();
         let deadline = begun.after(self.patience(self.shared().limits.poll_wait));
-        loop {
-            self.check_running()?;
+        self.check_running()?;
+        while self.check_running().is_ok() {
             let left = deadline.since(self.now());
-            let Some(gift) = self.next_task(&name, &taker, left).await else {
-                self.check_running()?;
-                return Ok(PollWorkflowTaskQueueResponse::default());
-            };
+            let Some(gift) = self.next_task(&name, &taker, left).await else { break };
             if let Some(response) = self.unwrap_task(gift).await? {
                 let waited = self.now().since(begun);
                 let poller_scaling_decision = scaling(waited, self.shared().tasks.age(&name));
                 return Ok(PollWorkflowTaskQueueResponse { poller_scaling_decision, ..response });
             }
         }
+        Ok(PollWorkflowTaskQueueResponse::default())
     }
 
     /// Takes what the workflow's code wants.
