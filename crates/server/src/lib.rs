@@ -23,5 +23,5 @@ pub use grpc::{OPERATOR, WORKFLOW};
 pub use keys::{Key, KeyHash, Keys, NoRandomness, NotAHash, new_secret};
 pub use listen::BindError;
 pub use rpc::{Right, Rpc, Rpcs, State};
-pub use server::{OpenError, Options, Server};
+pub use server::{OpenError, Options, Server, Strangers};
 pub use tls::{TlsError, TlsFiles};

@@ -29,12 +29,30 @@ pub struct Options {
     pub tls: Option<TlsFiles>,
     /// Who may do what; none for everybody everything.
     pub keys: Keys,
+    /// What holds for other machines where neither keys nor certificates are asked for.
+    pub strangers: Strangers,
+}
+
+/// Whether other machines may come in though nothing asks who they are.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Strangers {
+    /// No: such a server is not opened.
+    #[default]
+    Refused,
+    /// Yes, as a development server in a container has to.
+    Welcome,
 }
 
 impl Default for Options {
     fn default() -> Self {
         let at = |port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
-        Self { grpc: at(7233), http: Some(at(8233)), tls: None, keys: Keys::default() }
+        Self {
+            grpc: at(7233),
+            http: Some(at(8233)),
+            tls: None,
+            keys: Keys::default(),
+            strangers: Strangers::Refused,
+        }
     }
 }
 
@@ -138,9 +156,13 @@ impl Options {
         let asks = !self.keys.is_empty()
             || self.tls.as_ref().is_some_and(|files| files.client_ca.is_some());
         let mut doors = [Some(self.grpc), self.http].into_iter().flatten();
-        match doors.find(|address| !asks && !address.ip().is_loopback()) {
-            Some(address) => Err(OpenError::Exposed { address }),
-            None => Ok(()),
+        match (doors.find(|address| !asks && !address.ip().is_loopback()), self.strangers) {
+            (None, _) => Ok(()),
+            (Some(address), Strangers::Refused) => Err(OpenError::Exposed { address }),
+            (Some(address), Strangers::Welcome) => {
+                tracing::warn!(%address, "other machines can reach this, and nothing asks who calls");
+                Ok(())
+            }
         }
     }
 }

@@ -1,12 +1,22 @@
 //! Keys: who may do what, over the wire.
 
 use steadfast_engine::Limits;
-use steadfast_proto::{errordetails::PermissionDeniedFailure, workflowservice as ws};
-use steadfast_server::{Key, KeyHash, Keys, OpenError, Options as Doors, Right, Server};
+use steadfast_proto::{
+    command::{
+        Command, RequestCancelExternalWorkflowExecutionCommandAttributes,
+        SignalExternalWorkflowExecutionCommandAttributes,
+        StartChildWorkflowExecutionCommandAttributes, command::Attributes,
+    },
+    common::WorkflowType,
+    enums::CommandType,
+    errordetails::PermissionDeniedFailure,
+    workflowservice as ws,
+};
+use steadfast_server::{Key, KeyHash, Keys, OpenError, Options as Doors, Right, Server, Strangers};
 use tonic::{Code, Request};
 
 use crate::{
-    common::{NAMESPACE, World, doors, seconds, start},
+    common::{NAMESPACE, QUEUE, World, answer, doors, execution, queue, seconds, start, task_poll},
     details::detail,
 };
 
@@ -33,6 +43,47 @@ fn with<M>(secret: &str, message: M) -> Request<M> {
     let value = format!("Bearer {secret}").parse().expect("a header");
     request.metadata_mut().insert("authorization", value);
     request
+}
+
+fn command(kind: CommandType, attributes: Attributes) -> Command {
+    Command { command_type: kind.into(), attributes: Some(attributes), ..Command::default() }
+}
+
+#[expect(deprecated, reason = "what older SDKs still send")]
+fn child(namespace: &str) -> Command {
+    let attributes = StartChildWorkflowExecutionCommandAttributes {
+        namespace: namespace.to_owned(),
+        workflow_id: format!("child in {namespace}"),
+        workflow_type: Some(WorkflowType { name: "Child".to_owned() }),
+        task_queue: Some(queue(QUEUE)),
+        ..StartChildWorkflowExecutionCommandAttributes::default()
+    };
+    let attributes = Attributes::StartChildWorkflowExecutionCommandAttributes(attributes);
+    command(CommandType::StartChildWorkflowExecution, attributes)
+}
+
+#[expect(deprecated, reason = "what older SDKs still send")]
+fn signal(namespace: &str) -> Command {
+    let attributes = SignalExternalWorkflowExecutionCommandAttributes {
+        namespace: namespace.to_owned(),
+        execution: Some(execution("order-2")),
+        signal_name: "go".to_owned(),
+        ..SignalExternalWorkflowExecutionCommandAttributes::default()
+    };
+    let attributes = Attributes::SignalExternalWorkflowExecutionCommandAttributes(attributes);
+    command(CommandType::SignalExternalWorkflowExecution, attributes)
+}
+
+#[expect(deprecated, reason = "what older SDKs still send")]
+fn cancel(namespace: &str) -> Command {
+    let attributes = RequestCancelExternalWorkflowExecutionCommandAttributes {
+        namespace: namespace.to_owned(),
+        workflow_id: "order-2".to_owned(),
+        ..RequestCancelExternalWorkflowExecutionCommandAttributes::default()
+    };
+    let attributes =
+        Attributes::RequestCancelExternalWorkflowExecutionCommandAttributes(attributes);
+    command(CommandType::RequestCancelExternalWorkflowExecution, attributes)
 }
 
 #[tokio::test]
@@ -86,7 +137,7 @@ async fn a_task_token_does_not_lead_around_the_key() {
     };
     client.register_namespace(with("root", other)).await.expect("registered");
     client.start_workflow_execution(with("worker", start("order-1"))).await.expect("a start");
-    let poll = with("worker", crate::common::task_poll(crate::common::QUEUE));
+    let poll = with("worker", task_poll(QUEUE));
     let task = client.poll_workflow_task_queue(poll).await.expect("a task").into_inner();
     for (namespace, code) in [("", Code::PermissionDenied), ("other", Code::InvalidArgument)] {
         let mut answer = crate::common::complete(&task, "stolen");
@@ -94,6 +145,31 @@ async fn a_task_token_does_not_lead_around_the_key() {
         let answer = with("stranger", answer);
         let status = client.respond_workflow_task_completed(answer).await.expect_err("not its own");
         assert_eq!(status.code(), code, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn a_command_reaches_no_other_namespace_whatever_the_key() {
+    let world = world().await;
+    let mut client = world.client().await;
+    let other = ws::RegisterNamespaceRequest {
+        namespace: "other".to_owned(),
+        workflow_execution_retention_period: Some(seconds(86_400)),
+        ..ws::RegisterNamespaceRequest::default()
+    };
+    client.register_namespace(with("root", other)).await.expect("registered");
+    for (secret, command) in
+        [("worker", child("other")), ("worker", signal("other")), ("root", cancel("other"))]
+    {
+        // Each with a workflow of its own: a failed task comes again only after a while.
+        let start = start(&format!("order-{}", command.command_type));
+        client.start_workflow_execution(with(secret, start)).await.expect("a start");
+        let poll = with(secret, task_poll(QUEUE));
+        let task = client.poll_workflow_task_queue(poll).await.expect("a task").into_inner();
+        let answer = with(secret, answer(&task, vec![command]));
+        let status = client.respond_workflow_task_completed(answer).await.expect_err("too far");
+        assert_eq!(status.code(), Code::InvalidArgument);
+        assert!(status.message().contains("in namespace \"other\""), "{status}");
     }
 }
 
@@ -124,7 +200,9 @@ async fn a_door_to_other_machines_opens_only_if_it_asks_who_calls() {
         for part in ["0.0.0.0:0", "127.0.0.1", "steadfast key create", "--tls-client-ca"] {
             assert!(text.contains(part), "no {part} in {text}");
         }
-        let options = Doors { keys: keys(), ..options };
-        Server::open(world.engine.clone(), options).await.expect("keys are asked for");
+        let asking = Doors { keys: keys(), ..options.clone() };
+        Server::open(world.engine.clone(), asking).await.expect("keys are asked for");
+        let careless = Doors { strangers: Strangers::Welcome, ..options };
+        Server::open(world.engine.clone(), careless).await.expect("it is meant so");
     }
 }
