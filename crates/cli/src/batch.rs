@@ -15,7 +15,8 @@ use steadfast_proto::{
 };
 
 use crate::{
-    client::{Client, Connection},
+    client::Client,
+    family::Family,
     names,
     output::{Card, Table, View},
     pages,
@@ -27,11 +28,7 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    connection: Connection,
-    #[command(flatten)]
-    view: View,
-    #[command(subcommand)]
-    command: Command,
+    family: Family<Command>,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -70,8 +67,8 @@ struct TerminateArgs {
 
 /// Does it.
 pub(crate) async fn run(args: &Args) -> Result<()> {
-    let (client, view) = (args.connection.connect().await?, &args.view);
-    match &args.command {
+    let (client, view, command) = args.family.open().await?;
+    match command {
         Command::Describe(args) => describe(args, &client, view).await,
         Command::List(args) => list(args, &client, view).await,
         Command::Terminate(args) => terminate(args, &client, view).await,

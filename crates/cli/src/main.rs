@@ -19,6 +19,7 @@ mod client;
 mod completion;
 mod config;
 mod dev;
+mod family;
 mod input;
 mod key;
 mod logs;

@@ -13,7 +13,8 @@ use steadfast_proto::{
 };
 
 use crate::{
-    client::{Client, Connection},
+    client::Client,
+    family::Family,
     input::{Pair, texts},
     names,
     output::{Card, Table, View},
@@ -26,11 +27,7 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    connection: Connection,
-    #[command(flatten)]
-    view: View,
-    #[command(subcommand)]
-    command: Command,
+    family: Family<Command>,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -107,8 +104,8 @@ impl NameArgs {
 
 /// Does it.
 pub(crate) async fn run(args: &Args) -> Result<()> {
-    let (client, view) = (args.connection.connect().await?, &args.view);
-    match &args.command {
+    let (client, view, command) = args.family.open().await?;
+    match command {
         Command::List => list(&client, view).await,
         Command::Describe(args) => describe(args, &client, view).await,
         Command::Create(args) => create(args, &client, view).await,

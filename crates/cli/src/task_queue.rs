@@ -9,9 +9,10 @@ use steadfast_proto::{
 };
 
 use crate::{
-    client::{Client, Connection},
+    client::Client,
+    family::Family,
     names,
-    output::{Table, View, message, say, say_json},
+    output::{Table, message, say, say_json},
     time,
 };
 
@@ -19,11 +20,7 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    connection: Connection,
-    #[command(flatten)]
-    view: View,
-    #[command(subcommand)]
-    command: Command,
+    family: Family<Command>,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -45,8 +42,8 @@ struct DescribeArgs {
 
 /// Does it.
 pub(crate) async fn run(args: &Args) -> Result<()> {
-    let (client, view) = (args.connection.connect().await?, &args.view);
-    let Command::Describe(args) = &args.command;
+    let (client, view, command) = args.family.open().await?;
+    let Command::Describe(args) = command;
     let sides = match args.task_queue_type {
         Some(side) => vec![side],
         None => vec![TaskQueueType::Workflow, TaskQueueType::Activity],

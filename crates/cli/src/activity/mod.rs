@@ -9,7 +9,8 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use crate::{
-    client::{Client, Connection},
+    client::Client,
+    family::Family,
     output::View,
     target::One,
     workflow::{activities_table, describe},
@@ -19,11 +20,7 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    connection: Connection,
-    #[command(flatten)]
-    view: View,
-    #[command(subcommand)]
-    command: Command,
+    family: Family<Command>,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -82,8 +79,8 @@ struct Named {
 
 /// Does it.
 pub(crate) async fn run(args: &Args) -> Result<()> {
-    let (client, view) = (args.connection.connect().await?, &args.view);
-    match &args.command {
+    let (client, view, command) = args.family.open().await?;
+    match command {
         Command::List(args) => list(args, &client, view).await,
         Command::Complete(args) => answer::complete(args, &client, view).await,
         Command::Fail(args) => answer::fail(args, &client, view).await,

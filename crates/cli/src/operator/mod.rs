@@ -7,7 +7,7 @@ pub(crate) use search_attribute::kind;
 
 use anyhow::Result;
 
-use crate::{client::Connection, namespace, output::View};
+use crate::{family::Family, namespace};
 
 /// Look after the server: search attributes, health, namespaces
 #[derive(Debug, clap::Args)]
@@ -26,26 +26,16 @@ enum Command {
     Namespace(namespace::Args),
 }
 
-#[derive(Debug, clap::Args)]
-struct Family<C: clap::Subcommand + std::fmt::Debug> {
-    #[command(flatten)]
-    connection: Connection,
-    #[command(flatten)]
-    view: View,
-    #[command(subcommand)]
-    command: C,
-}
-
 /// Does it.
 pub(crate) async fn run(args: &Args) -> Result<()> {
     match &args.command {
         Command::SearchAttribute(family) => {
-            let client = family.connection.connect().await?;
-            search_attribute::run(&family.command, &client, &family.view).await
+            let (client, view, command) = family.open().await?;
+            search_attribute::run(command, &client, view).await
         }
         Command::Cluster(family) => {
-            let client = family.connection.connect().await?;
-            cluster::run(&family.command, &client, &family.view).await
+            let (client, view, command) = family.open().await?;
+            cluster::run(command, &client, view).await
         }
         Command::Namespace(args) => namespace::run(args).await,
     }

@@ -8,17 +8,13 @@ mod spec;
 
 use anyhow::Result;
 
-use crate::{client::Connection, output::View};
+use crate::family::Family;
 
 /// Start workflows by the clock
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    connection: Connection,
-    #[command(flatten)]
-    view: View,
-    #[command(subcommand)]
-    command: Command,
+    family: Family<Command>,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -55,8 +51,8 @@ struct Named {
 
 /// Does it.
 pub(crate) async fn run(args: &Args) -> Result<()> {
-    let (client, view) = (args.connection.connect().await?, &args.view);
-    match &args.command {
+    let (client, view, command) = args.family.open().await?;
+    match command {
         Command::Create(args) => change::create(args, &client, view).await,
         Command::Describe(args) => describe::run(&args.schedule_id, &client, view).await,
         Command::List(args) => list::run(args, &client, view).await,

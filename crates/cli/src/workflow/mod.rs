@@ -7,6 +7,7 @@ mod describe;
 mod events;
 mod history;
 mod list;
+mod new;
 mod query;
 mod reset;
 mod result;
@@ -17,21 +18,17 @@ mod terminate;
 mod update;
 
 pub(crate) use describe::{activities_table, describe};
-pub(crate) use start::{Retry, Start, search_attributes};
+pub(crate) use new::{Restart, Retry, Start, search_attributes};
 
 use anyhow::Result;
 
-use crate::{client::Connection, output::View};
+use crate::family::Family;
 
 /// Start, look at and steer workflows
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    connection: Connection,
-    #[command(flatten)]
-    view: View,
-    #[command(subcommand)]
-    command: Command,
+    family: Family<Command>,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -71,8 +68,8 @@ enum Command {
 
 /// Does it.
 pub(crate) async fn run(args: &Args) -> Result<()> {
-    let (client, view) = (args.connection.connect().await?, &args.view);
-    match &args.command {
+    let (client, view, command) = args.family.open().await?;
+    match command {
         Command::Start(args) => start::run(args, &client, view).await,
         Command::Execute(args) => start::execute(args, &client, view).await,
         Command::List(args) => list::run(args, &client, view).await,
