@@ -48,15 +48,35 @@ pub(super) struct StartDev {
     #[arg(long, value_name = "KEY=VALUE")]
     pub(super) dynamic_config_value: Vec<Pair>,
 
+    /// How much is logged: debug, info, warn, error or never
+    #[arg(long, value_name = "LEVEL", default_value = "warn")]
+    pub(super) log_level: String,
+
+    /// How it is written, to standard error: text, pretty (which is text) or json
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(super) log_format: LogFormat,
+
+    /// Where /metrics and /healthz are; without it, nowhere
+    #[arg(long, value_name = "PORT")]
+    pub(super) metrics_port: Option<u16>,
+
+    /// The same, by the name that other servers have for their HTTP door
+    #[arg(long, value_name = "PORT")]
+    pub(super) http_port: Option<u16>,
+
+    /// How the file is written, as pragma=value: synchronous=full or normal; may be repeated
+    #[arg(long, value_name = "PRAGMA=VALUE")]
+    pub(super) sqlite_pragma: Vec<Pair>,
+
     #[command(flatten)]
-    _taken: Taken,
+    pub(super) taken: Taken,
 }
 
-/// Flags that test environments give and that change nothing here.
+/// Flags that test environments give and that can have no effect here.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Taken, without effect")]
-struct Taken {
-    /// Without pages
+pub(super) struct Taken {
+    /// Without pages; there are none
     #[arg(long)]
     headless: bool,
 
@@ -75,23 +95,32 @@ struct Taken {
     #[arg(long, value_name = "ADDRESS", hide = true)]
     ui_codec_endpoint: Option<String>,
 
-    #[arg(long, value_name = "PORT", hide = true)]
-    http_port: Option<u16>,
-
-    #[arg(long, value_name = "PORT", hide = true)]
-    metrics_port: Option<u16>,
-
-    #[arg(long, value_name = "FORMAT", hide = true)]
-    log_format: Option<String>,
-
-    #[arg(long, value_name = "LEVEL", hide = true)]
-    log_level: Option<String>,
-
     #[arg(long, hide = true)]
     log_config: bool,
+}
 
-    #[arg(long, value_name = "PRAGMA=VALUE", hide = true)]
-    sqlite_pragma: Vec<Pair>,
+impl Taken {
+    /// The flags that somebody may have given for their effect.
+    pub(super) fn in_vain(&self) -> impl Iterator<Item = &'static str> {
+        [
+            ("--ui-port", self.ui_port.is_some()),
+            ("--ui-ip", self.ui_ip.is_some()),
+            ("--ui-public-path", self.ui_public_path.is_some()),
+            ("--ui-asset-path", self.ui_asset_path.is_some()),
+            ("--ui-codec-endpoint", self.ui_codec_endpoint.is_some()),
+            ("--log-config", self.log_config),
+        ]
+        .into_iter()
+        .filter_map(|(name, is_given)| is_given.then_some(name))
+    }
+}
+
+/// How the log is written.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, clap::ValueEnum)]
+pub(super) enum LogFormat {
+    Text,
+    Pretty,
+    Json,
 }
 
 /// An address to listen on; `localhost` is one.

@@ -11,17 +11,17 @@ use steadfast_engine::Limits;
 
 use crate::{input::Pair, time::Span, trouble::Trouble};
 
-/// Applies the settings and gives the warnings about them.
+/// Applies the settings and gives those that are not known here.
 pub(super) fn apply(pairs: &[Pair], limits: &mut Limits) -> Result<Vec<String>> {
-    let mut warnings = Vec::new();
+    let mut unknown = Vec::new();
     for pair in pairs {
         // Values are JSON for some tools: "5s" comes with its quotes.
         let value = pair.value.trim().trim_matches('"');
         if !set(&pair.key, value, limits)? && !is_without_effect(&pair.key) {
-            warnings.push(format!("--dynamic-config-value {}: not known here", pair.key));
+            unknown.push(format!("--dynamic-config-value {}", pair.key));
         }
     }
-    Ok(warnings)
+    Ok(unknown)
 }
 
 /// Sets what has a counterpart here; `false` for anything else.
@@ -80,6 +80,8 @@ fn is_without_effect(key: &str) -> bool {
 const WITHOUT_EFFECT: &[&str] = &[
     "activity.enable*",
     "activity.longpoll*",
+    "activity.startdelayenabled",
+    "callback.*",
     "component.*",
     "frontend.activityapisenabled",
     "frontend.allowed*",
@@ -142,10 +144,7 @@ mod tests {
     fn settings_without_effect_are_silent_and_unknown_ones_are_not() {
         let (limits, warnings) =
             applied(&["system.enableEagerWorkflowStart=true", "frontend.colour=blue"]);
-        assert_eq!(
-            warnings.expect("taken"),
-            ["--dynamic-config-value frontend.colour: not known here"]
-        );
+        assert_eq!(warnings.expect("taken"), ["--dynamic-config-value frontend.colour"]);
         assert_eq!(limits.run, Limits::default().run);
     }
 

@@ -3,10 +3,11 @@
 
 mod args;
 mod dynamic_config;
+mod storage;
 
 pub(crate) use args::Args;
 
-use std::{path::absolute, sync::Arc};
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use steadfast_engine::{Engine, Options};
@@ -14,23 +15,26 @@ use steadfast_proto::{
     operatorservice::AddSearchAttributesRequest, prost_types::Duration,
     workflowservice::RegisterNamespaceRequest,
 };
-use steadfast_server::{Options as Doors, Server};
-use steadfast_store::{Memory, Sqlite, Store, sqlite};
+use steadfast_server::{Options as Doors, Server, Strangers};
+use steadfast_store::Store;
 use tokio::runtime::Builder;
 
-use self::args::{Command, StartDev};
-use crate::{operator::kind, output::say, stop, trouble::Trouble};
+use self::args::{Command, LogFormat, StartDev};
+use crate::{logs::Logs, operator::kind, output::say, stop, trouble::Trouble};
 
 /// Serves until somebody asks to stop.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let Command::StartDev(args) = &args.command;
     let asked = stop::Asked::listen()?;
+    logs(args)?.begin();
     let mut options = Options::default();
-    for warning in dynamic_config::apply(&args.dynamic_config_value, &mut options.limits)? {
-        eprintln!("warning: {warning}");
+    let unknown = dynamic_config::apply(&args.dynamic_config_value, &mut options.limits)?;
+    let store = storage::open(args)?;
+    for flag in args.taken.in_vain().map(str::to_owned).chain(unknown).chain(store.in_vain) {
+        tracing::warn!("{flag} has no effect here");
     }
+    let store = store.store;
     let runtime = Builder::new_multi_thread().enable_all().build().context("starting up")?;
-    let store = open_store(args)?;
     let server = runtime.block_on(open(args, Arc::clone(&store), options))?;
     // A suite that reads no output, or has gone, is served all the same.
     let _ = say(&banner(args, &server));
@@ -45,6 +49,15 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
+fn logs(args: &StartDev) -> Result<Logs> {
+    let mut logs = Logs::default();
+    logs.json = args.log_format == LogFormat::Json;
+    let level = if args.log_level == "never" { "off" } else { &args.log_level };
+    let wrong = |error| Trouble::usage(format!("--log-level: {error}"));
+    logs.set_level(level).map_err(wrong)?;
+    Ok(logs)
+}
+
 /// The engine with the namespaces and search attributes that were asked for, and its door.
 async fn open(args: &StartDev, store: Arc<dyn Store>, options: Options) -> Result<Server> {
     let engine = Engine::open(store, options).await.context("cannot start on the data")?;
@@ -55,16 +68,18 @@ async fn open(args: &StartDev, store: Arc<dyn Store>, options: Options) -> Resul
     for namespace in names.chain(["default"]) {
         add_search_attributes(&engine, namespace, args).await?;
     }
-    let grpc = (args.ip.address(), args.port).into();
-    Ok(Server::open(engine, Doors { grpc, http: None, ..Doors::default() }).await?)
+    Ok(Server::open(engine, doors(args)).await?)
 }
 
-fn open_store(args: &StartDev) -> Result<Arc<dyn Store>> {
-    let Some(path) = &args.db_filename else { return Ok(Arc::new(Memory::new())) };
-    let path = absolute(path).context("finding the data file")?;
-    let store = Sqlite::open(&path, &sqlite::Options::default())
-        .with_context(|| format!("cannot open --db-filename {}", path.display()))?;
-    Ok(Arc::new(store))
+/// On other machines' addresses, too, without asking who calls: a container has no other.
+fn doors(args: &StartDev) -> Doors {
+    let at = |port: u16| (args.ip.address(), port).into();
+    Doors {
+        grpc: at(args.port),
+        http: args.metrics_port.or(args.http_port).map(at),
+        strangers: Strangers::Welcome,
+        ..Doors::default()
+    }
 }
 
 /// Makes a namespace, unless the file has it already.
@@ -104,10 +119,12 @@ fn banner(args: &StartDev, server: &Server) -> String {
         Some(path) => path.display().to_string(),
         None => "in memory, gone when it stops".to_owned(),
     };
+    let http = server.http().map(|at| format!("HTTP   http://{at}\n")).unwrap_or_default();
     format!(
         "steadfast {version}, a server for tests\n\
          data   {data}\n\
          gRPC   {grpc}\n\
+         {http}\
          press Ctrl-C to stop\n",
         version = env!("CARGO_PKG_VERSION"),
         grpc = server.grpc(),

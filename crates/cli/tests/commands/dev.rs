@@ -1,16 +1,19 @@
 //! `steadfast server start-dev`, as SDK test environments use it.
 
 use std::{
-    io::Read as _,
+    io::{Read as _, Write as _},
+    net::TcpStream,
     process::Command,
     time::{Duration, Instant},
 };
 
-use crate::rig::Dev;
+use steadfast_proto::history::history_event::Attributes;
+
+use crate::rig::{Dev, command, refusal};
 
 #[test]
 fn namespaces_search_attributes_and_settings_are_there_from_the_start() {
-    let mut dev = Dev::with(&[
+    let dev = Dev::with(&[
         "--namespace",
         "one",
         "-n",
@@ -37,11 +40,76 @@ fn namespaces_search_attributes_and_settings_are_there_from_the_start() {
     let start = ["workflow", "start", "--type", "T", "-t", "q", "-i", "\"longer than ten\""];
     let (_, error) = dev.refuses(&start);
     assert!(error.contains("exceeds"), "{error}");
+    let logged = logged(dev);
+    let [pages, setting] = logged.lines().collect::<Vec<_>>()[..] else { panic!("{logged}") };
+    assert!(pages.ends_with("--ui-port has no effect here"), "{logged}");
+    assert!(setting.ends_with("--dynamic-config-value no.such.key has no effect here"), "{logged}");
+}
+
+#[test]
+fn the_log_is_as_loud_and_in_the_form_that_was_asked_for() {
+    let in_vain = ["--sqlite-pragma", "cache_size=7"];
+    let log = |flags: &[&str]| logged(Dev::with(&[&in_vain[..], flags].concat()));
+    assert_eq!(log(&["--log-level", "error"]), "");
+    assert_eq!(log(&["--log-level", "never"]), "");
+    let json = log(&["--log-format", "json"]);
+    let line: serde_json::Value = serde_json::from_str(&json).expect("one object");
+    assert_eq!(line["fields"]["message"], "--sqlite-pragma cache_size=7 has no effect here");
+    let refused = command(&["server", "start-dev", "--log-level", "loud"]).output();
+    let (code, error) = refusal(&refused.expect("the binary starts"));
+    assert_eq!(code, 2);
+    assert!(error.contains("--log-level: \"loud\" is not a level"), "{error}");
+}
+
+#[test]
+fn numbers_and_health_are_where_they_were_asked_for() {
+    assert_eq!(Dev::start().http, None);
+    for flag in ["--metrics-port", "--http-port"] {
+        let dev = Dev::with(&[flag, "0"]);
+        let address = dev.http.as_ref().expect("an HTTP door");
+        let mut stream = TcpStream::connect(address).expect("a connection");
+        let request = b"GET /metrics HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+        stream.write_all(request).expect("it is sent");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        assert!(answer.contains("steadfast_rpc_in_flight"), "{flag}: {answer}");
+    }
+}
+
+#[test]
+fn other_machines_may_come_in_and_that_is_told() {
+    let dev = Dev::with(&["--ip", "0.0.0.0"]);
+    let port = dev.address.strip_prefix("0.0.0.0:").expect("every address");
+    let here = format!("127.0.0.1:{port}");
+    dev.says(&["namespace", "describe", "default", "--address", &here]);
+    let logged = logged(dev);
+    assert!(logged.contains("nothing asks who calls"), "{logged}");
+}
+
+#[test]
+fn a_run_is_asked_to_continue_as_new_as_soon_as_was_said() {
+    let suggest = "limit.historyCount.suggestContinueAsNew=2";
+    let suggested = |dev: Dev| {
+        dev.start_order("order-1");
+        let shown = dev.worker().task().history.expect("a history");
+        let Some(Attributes::WorkflowTaskStartedEventAttributes(it)) =
+            shown.events.into_iter().next_back().and_then(|event| event.attributes)
+        else {
+            panic!("the task was started last");
+        };
+        it.suggest_continue_as_new
+    };
+    assert!(!suggested(Dev::start()));
+    assert!(suggested(Dev::with(&["--dynamic-config-value", suggest])));
+}
+
+/// What it has logged when it ends.
+fn logged(mut dev: Dev) -> String {
     dev.child.kill().expect("it ends");
-    let mut warnings = String::new();
+    let mut logged = String::new();
     let mut stderr = dev.child.stderr.take().expect("piped");
-    stderr.read_to_string(&mut warnings).expect("text");
-    assert_eq!(warnings, "warning: --dynamic-config-value no.such.key: not known here\n");
+    stderr.read_to_string(&mut logged).expect("text");
+    logged
 }
 
 #[test]

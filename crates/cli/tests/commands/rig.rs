@@ -13,6 +13,7 @@ use crate::worker::Worker;
 pub(crate) struct Dev {
     pub(crate) child: Child,
     pub(crate) address: String,
+    pub(crate) http: Option<String>,
     pub(crate) lines: Lines<BufReader<ChildStdout>>,
 }
 
@@ -30,13 +31,20 @@ impl Dev {
             .expect("the binary starts");
         let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
         let mut next = || lines.next().expect("another line").expect("text");
-        let address = loop {
-            if let Some(address) = next().strip_prefix("gRPC   ") {
-                break address.to_owned();
+        let (mut address, mut http) = (String::new(), None);
+        loop {
+            let line = next();
+            if let Some(it) = line.strip_prefix("gRPC   ") {
+                it.clone_into(&mut address);
             }
-        };
-        assert_eq!(next(), "press Ctrl-C to stop");
-        Self { child, address, lines }
+            if let Some(it) = line.strip_prefix("HTTP   http://") {
+                http = Some(it.to_owned());
+            }
+            if line == "press Ctrl-C to stop" {
+                break;
+            }
+        }
+        Self { child, address, http, lines }
     }
 
     /// A command against this server.
