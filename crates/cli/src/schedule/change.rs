@@ -19,7 +19,8 @@ use crate::{
     client::{Client, fresh_id},
     input::{Pair, payload_map},
     output::View,
-    workflow::{Start, search_attributes},
+    trouble::Trouble,
+    workflow::{Restart, Start, search_attributes},
 };
 
 /// What can be said to `create`.
@@ -53,7 +54,7 @@ pub(super) struct UpdateArgs {
     #[command(flatten)]
     manner: Manner,
     #[command(flatten)]
-    start: Start,
+    start: Restart,
 }
 
 pub(super) async fn create(args: &CreateArgs, client: &Client, view: &View) -> Result<()> {
@@ -62,7 +63,7 @@ pub(super) async fn create(args: &CreateArgs, client: &Client, view: &View) -> R
     let request = CreateScheduleRequest {
         namespace: client.namespace.clone(),
         schedule_id: id.clone(),
-        schedule: Some(schedule(&args.when, &args.manner, &args.start, &id)?),
+        schedule: Some(new(args)?),
         identity: client.identity.clone(),
         request_id: fresh_id(),
         memo: (!memo.is_empty()).then(|| Memo { fields: payload_map(memo) }),
@@ -81,7 +82,7 @@ pub(super) async fn update(args: &UpdateArgs, client: &Client, view: &View) -> R
     let request = UpdateScheduleRequest {
         namespace: client.namespace.clone(),
         schedule_id: id.clone(),
-        schedule: Some(schedule(&args.when, &args.manner, &args.start, &id)?),
+        schedule: Some(changed(before.schedule.unwrap_or_default(), args)?),
         // Whoever changed it meanwhile is not overwritten.
         conflict_token: before.conflict_token,
         identity: client.identity.clone(),
@@ -102,15 +103,28 @@ pub(super) async fn delete(id: &str, client: &Client, view: &View) -> Result<()>
     view.answer_value(&json!({ "scheduleId": id }), || format!("removed schedule {id}"))
 }
 
-fn schedule(when: &When, manner: &Manner, start: &Start, id: &str) -> Result<Schedule> {
-    let mut workflow = start.info()?;
-    if start.workflow_id.is_none() {
-        workflow.workflow_id = format!("{id}-workflow");
+fn new(args: &CreateArgs) -> Result<Schedule> {
+    let mut workflow = args.start.info()?;
+    if args.start.particulars.workflow_id.is_none() {
+        workflow.workflow_id = format!("{}-workflow", args.which.schedule_id);
     }
-    Ok(Schedule {
-        spec: Some(when.wire()?),
-        action: Some(ScheduleAction { action: Some(Action::StartWorkflow(workflow)) }),
-        policies: Some(manner.policies()),
-        state: Some(manner.state()),
-    })
+    let action = ScheduleAction { action: Some(Action::StartWorkflow(workflow)) };
+    let mut schedule = Schedule { action: Some(action), ..Schedule::default() };
+    args.when.change(schedule.spec.get_or_insert_default())?;
+    args.manner.change_policies(schedule.policies.get_or_insert_default());
+    args.manner.change_state(schedule.state.get_or_insert_default());
+    Ok(schedule)
+}
+
+/// What was not named stays as it was.
+fn changed(mut schedule: Schedule, args: &UpdateArgs) -> Result<Schedule> {
+    args.when.change(schedule.spec.get_or_insert_default())?;
+    args.manner.change_policies(schedule.policies.get_or_insert_default());
+    args.manner.change_state(schedule.state.get_or_insert_default());
+    let action = schedule.action.as_mut().and_then(|action| action.action.as_mut());
+    let Some(Action::StartWorkflow(workflow)) = action else {
+        return Err(Trouble::usage("this schedule starts no workflow that could be changed"));
+    };
+    args.start.change(workflow)?;
+    Ok(schedule)
 }

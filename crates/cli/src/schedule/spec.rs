@@ -29,8 +29,8 @@ pub(super) struct When {
     calendar: Vec<String>,
 
     /// The time zone of cron rules and calendars
-    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
-    time_zone: String,
+    #[arg(long, value_name = "NAME")]
+    time_zone: Option<String>,
 
     /// Not before
     #[arg(long, value_name = "TIME")]
@@ -58,16 +58,28 @@ pub(super) struct Manner {
     catchup_window: Option<Span>,
 
     /// Rest after a workflow failed
-    #[arg(long)]
-    pause_on_failure: bool,
+    #[arg(
+        long,
+        num_args = 0..=1,
+        default_missing_value = "true",
+        require_equals = true,
+        value_name = "BOOL"
+    )]
+    pause_on_failure: Option<bool>,
 
-    /// Begin at rest
-    #[arg(long)]
-    paused: bool,
+    /// Rest until it is told to go on
+    #[arg(
+        long,
+        num_args = 0..=1,
+        default_missing_value = "true",
+        require_equals = true,
+        value_name = "BOOL"
+    )]
+    paused: Option<bool>,
 
     /// A note about it
-    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
-    notes: String,
+    #[arg(long, value_name = "TEXT")]
+    notes: Option<String>,
 
     /// Act only so often
     #[arg(long, value_name = "COUNT")]
@@ -75,41 +87,48 @@ pub(super) struct Manner {
 }
 
 impl When {
-    /// As the API has it.
-    pub(super) fn wire(&self) -> Result<ScheduleSpec> {
-        let calendar: Result<Vec<_>> = self.calendar.iter().map(|it| calendar(it)).collect();
-        let interval: Result<Vec<_>> = self.interval.iter().map(|it| interval(it)).collect();
-        Ok(ScheduleSpec {
-            cron_string: self.cron.clone(),
-            calendar: calendar?,
-            interval: interval?,
-            start_time: self.start_time.map(Moment::wire),
-            end_time: self.end_time.map(Moment::wire),
-            jitter: self.jitter.map(Span::wire),
-            timezone_name: self.time_zone.clone(),
-            ..ScheduleSpec::default()
-        })
+    /// Changes what was named. Rules, intervals and calendars say together when it acts: those that
+    /// were named stand for all that there were.
+    pub(super) fn change(&self, spec: &mut ScheduleSpec) -> Result<()> {
+        if !(self.cron.is_empty() && self.interval.is_empty() && self.calendar.is_empty()) {
+            let calendar: Result<Vec<_>> = self.calendar.iter().map(|it| calendar(it)).collect();
+            let interval: Result<Vec<_>> = self.interval.iter().map(|it| interval(it)).collect();
+            spec.cron_string.clone_from(&self.cron);
+            spec.calendar = calendar?;
+            spec.interval = interval?;
+            spec.structured_calendar.clear();
+        }
+        if let Some(name) = &self.time_zone {
+            name.clone_into(&mut spec.timezone_name);
+            spec.timezone_data.clear();
+        }
+        spec.start_time = self.start_time.map(Moment::wire).or(spec.start_time);
+        spec.end_time = self.end_time.map(Moment::wire).or(spec.end_time);
+        spec.jitter = self.jitter.map(Span::wire).or(spec.jitter);
+        Ok(())
     }
 }
 
 impl Manner {
-    /// As the API has it.
-    pub(super) fn policies(&self) -> SchedulePolicies {
-        SchedulePolicies {
-            overlap_policy: self.overlap_policy.unwrap_or_default().into(),
-            catchup_window: self.catchup_window.map(Span::wire),
-            pause_on_failure: self.pause_on_failure,
-            ..SchedulePolicies::default()
+    /// Changes what was named of what it does about others.
+    pub(super) fn change_policies(&self, policies: &mut SchedulePolicies) {
+        if let Some(policy) = self.overlap_policy {
+            policies.set_overlap_policy(policy);
         }
+        let window = self.catchup_window.map(Span::wire);
+        policies.catchup_window = window.or(policies.catchup_window);
+        policies.pause_on_failure = self.pause_on_failure.unwrap_or(policies.pause_on_failure);
     }
 
-    /// As the API has it.
-    pub(super) fn state(&self) -> ScheduleState {
-        ScheduleState {
-            notes: self.notes.clone(),
-            paused: self.paused,
-            limited_actions: self.remaining_actions.is_some(),
-            remaining_actions: self.remaining_actions.unwrap_or_default(),
+    /// Changes what was named of the state that it is in.
+    pub(super) fn change_state(&self, state: &mut ScheduleState) {
+        if let Some(notes) = &self.notes {
+            notes.clone_into(&mut state.notes);
+        }
+        state.paused = self.paused.unwrap_or(state.paused);
+        if let Some(count) = self.remaining_actions {
+            state.limited_actions = true;
+            state.remaining_actions = count;
         }
     }
 }

@@ -6,7 +6,11 @@ use steadfast_proto::{
     batch::BatchOperationReset,
     common::{ResetOptions, WorkflowExecution, reset_options::Target},
     enums::{EventType, ResetReapplyExcludeType},
-    workflowservice::{ResetWorkflowExecutionRequest, start_batch_operation_request::Operation},
+    history::history_event::Attributes,
+    workflowservice::{
+        GetWorkflowExecutionHistoryRequest, ResetWorkflowExecutionRequest,
+        start_batch_operation_request::Operation,
+    },
 };
 
 use super::history;
@@ -32,7 +36,8 @@ pub(crate) struct Args {
     #[arg(long, short, value_name = "NUMBER", conflicts_with_all = ["to", "query"])]
     event_id: Option<i64>,
 
-    /// The point to go back to
+    /// The point to go back to: `FirstWorkflowTask`, `LastWorkflowTask`, or `LastContinuedAsNew` for
+    /// the last workflow task of the run before
     #[arg(
         long = "type",
         short = 't',
@@ -52,17 +57,22 @@ pub(crate) struct Args {
 enum Point {
     FirstWorkflowTask,
     LastWorkflowTask,
+    /// Of the run that continued as this one.
+    LastContinuedAsNew,
 }
 
 /// `workflow reset`.
 pub(super) async fn run(args: &Args, client: &Client, view: &View) -> Result<()> {
-    let execution = match args.runs.chosen() {
+    let mut execution = match args.runs.chosen() {
         Chosen::One(execution) => execution,
         Chosen::All => {
-            let operation = Operation::ResetOperation(batch(args, client));
+            let operation = Operation::ResetOperation(batch(args, client)?);
             return args.runs.start_batch(client, view, &args.reason, operation).await;
         }
     };
+    if args.to == Some(Point::LastContinuedAsNew) {
+        execution.run_id = before(&execution, client).await?;
+    }
     let event_id = match args.event_id {
         Some(event_id) => event_id,
         None => find(args.to, &execution, client).await?,
@@ -88,20 +98,49 @@ pub(super) async fn run(args: &Args, client: &Client, view: &View) -> Result<()>
     })
 }
 
-fn batch(args: &Args, client: &Client) -> BatchOperationReset {
+fn batch(args: &Args, client: &Client) -> Result<BatchOperationReset> {
     let target = match args.to {
         Some(Point::FirstWorkflowTask) => Target::FirstWorkflowTask(()),
         Some(Point::LastWorkflowTask) | None => Target::LastWorkflowTask(()),
+        Some(Point::LastContinuedAsNew) => {
+            return Err(Trouble::usage(
+                "--type LastContinuedAsNew is for one workflow; name it with --workflow-id",
+            ));
+        }
     };
     let options = ResetOptions {
         target: Some(target),
         reset_reapply_exclude_types: excludes(args),
         ..ResetOptions::default()
     };
-    BatchOperationReset {
+    Ok(BatchOperationReset {
         identity: client.identity.clone(),
         options: Some(options),
         ..BatchOperationReset::default()
+    })
+}
+
+/// The run that continued as this one.
+async fn before(run: &WorkflowExecution, client: &Client) -> Result<String> {
+    let request = GetWorkflowExecutionHistoryRequest {
+        namespace: client.namespace.clone(),
+        execution: Some(run.clone()),
+        maximum_page_size: 1,
+        ..GetWorkflowExecutionHistoryRequest::default()
+    };
+    let mut call = client.workflow.clone();
+    let page = client.answer(call.get_workflow_execution_history(request)).await?;
+    let first = page.history.and_then(|history| history.events.into_iter().next());
+    match first.and_then(|event| event.attributes) {
+        Some(Attributes::WorkflowExecutionStartedEventAttributes(it))
+            if !it.continued_execution_run_id.is_empty() =>
+        {
+            Ok(it.continued_execution_run_id)
+        }
+        _ => Err(Trouble::usage(format!(
+            "--type LastContinuedAsNew: no run of workflow {} came before this one",
+            run.workflow_id
+        ))),
     }
 }
 
@@ -111,7 +150,7 @@ async fn find(to: Option<Point>, run: &WorkflowExecution, client: &Client) -> Re
     history::each(client, run, false, |event| {
         let is_first = found.is_none();
         if event.event_type() == EventType::WorkflowTaskCompleted
-            && (is_first || to == Some(Point::LastWorkflowTask))
+            && (is_first || to != Some(Point::FirstWorkflowTask))
         {
             found = Some(event.event_id);
         }
@@ -134,9 +173,10 @@ fn point(text: &str) -> Result<Point, names::NotAName> {
     let known = |name: &str| match name {
         "FIRST_WORKFLOW_TASK" => Some(Point::FirstWorkflowTask),
         "LAST_WORKFLOW_TASK" => Some(Point::LastWorkflowTask),
+        "LAST_CONTINUED_AS_NEW" => Some(Point::LastContinuedAsNew),
         _ => None,
     };
-    names::parse(text, "", known, "FirstWorkflowTask, LastWorkflowTask")
+    names::parse(text, "", known, "FirstWorkflowTask, LastWorkflowTask, LastContinuedAsNew")
 }
 
 fn excluded(text: &str) -> Result<ResetReapplyExcludeType, names::NotAName> {

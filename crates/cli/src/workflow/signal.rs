@@ -10,7 +10,7 @@ use steadfast_proto::{
     },
 };
 
-use super::start::Start;
+use super::new::Start;
 use crate::{
     client::{Client, fresh_id},
     input::{Input, json_payload},

@@ -40,12 +40,46 @@ fn a_schedule_is_made_looked_at_changed_and_removed() {
     SCHEDULE ID  STATE    WORKFLOW TYPE  NEXT                      LAST  NOTES
     nightly      Running  Order          <time>        as agreed
     ");
-    let changed = call(&dev, "update", &[&WORKFLOW[..], &["--cron", "30 12 * * Fri"]].concat());
-    assert_snapshot!(changed, @"changed schedule nightly");
-    let told = call(&dev, "describe", &[]);
-    assert!(!told.contains("interval"), "{told}");
     assert_snapshot!(call(&dev, "delete", &[]), @"removed schedule nightly");
     assert_eq!(dev.refuses(&["schedule", "describe", "-s", "nightly"]).0, 3);
+}
+
+#[test]
+fn an_update_changes_what_it_names_and_nothing_else() {
+    let dev = Dev::start();
+    let made = [
+        &WORKFLOW[..],
+        &["--interval", "24h/2h", "--jitter", "5m", "--notes", "as agreed", "-i", "{\"n\":1}"],
+        &["--overlap-policy", "buffer-one", "--pause-on-failure", "--remaining-actions", "7"],
+        &["--run-timeout", "1h", "--retry-maximum-attempts", "3", "--memo", "team=blue"],
+    ];
+    call(&dev, "create", &made.concat());
+    let schedule = || dev.json(&["schedule", "describe", "-s", "nightly"])["schedule"].clone();
+    let mut expected = schedule();
+
+    assert_snapshot!(call(&dev, "update", &["--notes", "moved"]), @"changed schedule nightly");
+    expected["state"]["notes"] = "moved".into();
+    assert_eq!(schedule(), expected);
+
+    call(&dev, "update", &["-t", "slow", "--retry-initial-interval", "5s", "--paused"]);
+    let workflow = &mut expected["action"]["startWorkflow"];
+    workflow["taskQueue"]["name"] = "slow".into();
+    workflow["retryPolicy"]["initialInterval"] = "5s".into();
+    expected["state"]["paused"] = true.into();
+    assert_eq!(schedule(), expected);
+
+    call(&dev, "update", &["--paused=false", "--interval", "12h"]);
+    expected["state"].as_object_mut().expect("an object").remove("paused");
+    let interval = &mut expected["spec"]["interval"][0];
+    interval["interval"] = "43200s".into();
+    interval.as_object_mut().expect("an object").remove("phase");
+    assert_eq!(schedule(), expected);
+
+    call(&dev, "update", &["--cron", "30 12 * * Fri"]);
+    let changed = schedule();
+    assert_eq!(changed["spec"]["interval"], serde_json::Value::Null, "{changed}");
+    assert_eq!(changed["spec"]["jitter"], "300s");
+    assert_eq!(changed["spec"]["structuredCalendar"][0]["hour"][0]["start"], 12, "{changed}");
 }
 
 #[test]

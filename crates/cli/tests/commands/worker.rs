@@ -4,10 +4,10 @@ use steadfast_proto::{
     clients::WorkflowServiceClient,
     command::{
         Command, CompleteWorkflowExecutionCommandAttributes,
-        FailWorkflowExecutionCommandAttributes, ScheduleActivityTaskCommandAttributes,
-        command::Attributes,
+        ContinueAsNewWorkflowExecutionCommandAttributes, FailWorkflowExecutionCommandAttributes,
+        ScheduleActivityTaskCommandAttributes, command::Attributes,
     },
-    common::{ActivityType, Payload, Payloads, RetryPolicy},
+    common::{ActivityType, Payload, Payloads, RetryPolicy, WorkflowType},
     enums::CommandType,
     failure::{ApplicationFailureInfo, Failure, failure::FailureInfo},
     prost_types::Duration,
@@ -149,6 +149,17 @@ pub(crate) fn complete(result: &str) -> Command {
     let attributes = CompleteWorkflowExecutionCommandAttributes { result: Some(json(result)) };
     let attributes = Attributes::CompleteWorkflowExecutionCommandAttributes(attributes);
     command(CommandType::CompleteWorkflowExecution, attributes)
+}
+
+/// Continues the workflow as a new run.
+pub(crate) fn continue_as_new() -> Command {
+    let attributes = ContinueAsNewWorkflowExecutionCommandAttributes {
+        workflow_type: Some(WorkflowType { name: "Order".into() }),
+        task_queue: Some(queue()),
+        ..ContinueAsNewWorkflowExecutionCommandAttributes::default()
+    };
+    let attributes = Attributes::ContinueAsNewWorkflowExecutionCommandAttributes(attributes);
+    command(CommandType::ContinueAsNewWorkflowExecution, attributes)
 }
 
 /// Fails the workflow, for a cause.

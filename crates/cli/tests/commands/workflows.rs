@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::{
     rig::{Dev, masked, text},
-    worker::{charge, complete, fail},
+    worker::{charge, complete, continue_as_new, fail},
 };
 
 #[test]
@@ -191,6 +191,24 @@ fn a_reset_workflow_goes_on_as_another_run() {
     assert_snapshot!(dev.says(&reset), @"reset workflow order-1 to event 4; it goes on as run <id>");
     worker.step(vec![complete("null")]);
     dev.says(&["workflow", "delete", "-w", "order-1"]);
+}
+
+#[test]
+fn a_reset_may_go_back_to_the_run_before() {
+    let dev = Dev::start();
+    dev.start_order("order-1");
+    let reset = ["workflow", "reset", "-w", "order-1", "-t", "LastContinuedAsNew"];
+    let (code, error) = dev.refuses(&reset);
+    assert_eq!(code, 2);
+    assert!(error.contains("no run of workflow order-1 came before this one"), "{error}");
+    let mut worker = dev.worker();
+    worker.step(vec![charge()]);
+    dev.says(&["activity", "complete", "-w", "order-1", "-a", "charge-1", "--result", "\"ok\""]);
+    worker.step(vec![continue_as_new()]);
+    worker.step(vec![complete("null")]);
+    assert_snapshot!(dev.says(&reset), @"reset workflow order-1 to event 10; it goes on as run <id>");
+    let shown = dev.says(&["workflow", "show", "-w", "order-1"]);
+    assert!(shown.contains("ActivityTaskCompleted"), "it is the first run again: {shown}");
 }
 
 #[test]
