@@ -1,6 +1,6 @@
 //! The connection to a server.
 
-use std::{env, fs, future::Future, path::PathBuf, time::Duration};
+use std::{env, error::Error, fs, future::Future, path::PathBuf, time::Duration};
 
 use anyhow::{Context as _, Result};
 use steadfast_proto::clients::{HealthClient, OperatorServiceClient, WorkflowServiceClient};
@@ -196,6 +196,10 @@ impl Client {
     }
 
     fn told(&self, status: &Status) -> anyhow::Error {
+        // An answer has no cause: this one was made here, where the connection broke.
+        if let Some(cause) = status.source() {
+            return broken(&self.address, cause);
+        }
         let message = status.message().trim_end_matches('.');
         match status.code() {
             Code::NotFound => Trouble::not_found(message),
@@ -262,14 +266,26 @@ impl Interceptor for Headers {
 }
 
 fn unreachable_at(address: &str, error: &tonic::transport::Error) -> anyhow::Error {
-    let mut innermost: &dyn std::error::Error = error;
-    while let Some(cause) = innermost.source() {
-        innermost = cause;
-    }
     Trouble::unreachable(format!(
-        "cannot reach the server at {address} ({innermost}); start one with `steadfast serve`, or \
-         name another with --address"
+        "cannot reach the server at {address} ({}); start one with `steadfast serve`, or \
+         name another with --address",
+        innermost(error)
     ))
+}
+
+fn broken(address: &str, error: &(dyn Error + 'static)) -> anyhow::Error {
+    Trouble::unreachable(format!(
+        "the server at {address} broke off ({}); if it speaks TLS, so must --tls, and \
+         --tls-cert-path names a certificate if it wants one",
+        innermost(error)
+    ))
+}
+
+fn innermost<'a>(mut error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
+    while let Some(cause) = error.source() {
+        error = cause;
+    }
+    error
 }
 
 fn pem(flag: &str, path: &PathBuf) -> Result<Vec<u8>> {

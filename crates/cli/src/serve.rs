@@ -13,6 +13,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::{
     config::{Config, Flags},
+    output::say,
     stop,
 };
 
@@ -31,10 +32,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     config.logs.begin();
     open_files();
     let serving = Serving::open(config)?;
-    print!("{}", banner(&serving));
+    // Whoever started it may have stopped to listen; it serves all the same.
+    let _ = say(&banner(&serving));
     asked.wait();
     serving.stop()?;
-    println!("stopped");
+    let _ = say("stopped");
     Ok(())
 }
 

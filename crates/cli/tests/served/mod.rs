@@ -1,6 +1,8 @@
 //! `steadfast serve` as a process: what it says, what it listens to, and how it stops.
 #![cfg(unix)]
 
+mod secured;
+
 use std::{
     fs,
     io::{BufRead as _, BufReader, Lines, Read as _, Write as _},
@@ -10,8 +12,9 @@ use std::{
 };
 
 use steadfast_proto::{
-    clients::WorkflowServiceClient, taskqueue::TaskQueue,
-    workflowservice::PollWorkflowTaskQueueRequest,
+    clients::WorkflowServiceClient,
+    taskqueue::TaskQueue,
+    workflowservice::{PollWorkflowTaskQueueRequest, PollWorkflowTaskQueueResponse},
 };
 use tonic::transport::Endpoint;
 
@@ -96,6 +99,19 @@ fn it_says_what_it_has_and_stops_when_asked() {
 }
 
 #[test]
+fn it_stops_well_though_nobody_listens_any_more() {
+    let db = folder("serve_unheard").join("a.db");
+    let Serving { mut child, lines, .. } = Serving::start(steadfast(&FREE).arg("--db").arg(&db));
+    drop(lines);
+    let kill = Command::new("kill").arg(child.id().to_string()).status().expect("kill starts");
+    assert!(kill.success());
+    let mut errors = Vec::new();
+    child.stderr.take().expect("piped").read_to_end(&mut errors).expect("readable");
+    assert_eq!(text(&errors), "");
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
+}
+
+#[test]
 #[expect(clippy::disallowed_methods, reason = "how long a process takes to stop")]
 fn it_stops_within_a_second_while_pollers_wait() {
     let db = folder("serve_pollers").join("a.db");
@@ -126,9 +142,9 @@ fn it_stops_within_a_second_while_pollers_wait() {
     let took = asked.elapsed();
     assert!(took < Duration::from_secs(1), "it took {took:?}");
     for poll in polls {
-        let status = runtime.block_on(poll).expect("no panic").expect_err("there is no task");
-        let told = (status.code(), status.message());
-        assert_eq!(told, (tonic::Code::Unavailable, "the engine is stopping"));
+        // As after any poll in vain: a worker is not to take it for a fault.
+        let answer = runtime.block_on(poll).expect("no panic").expect("an answer").into_inner();
+        assert_eq!(answer, PollWorkflowTaskQueueResponse::default());
     }
 }
 

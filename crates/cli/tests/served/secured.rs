@@ -1,0 +1,129 @@
+//! Commands against a server that asks who calls: certificates and keys.
+
+use std::{fs, path::Path};
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+
+use super::{FREE, Serving};
+use crate::{folder, steadfast, text};
+
+type Authority = CertifiedIssuer<'static, KeyPair>;
+
+/// Writes an authority, which is `<name>-ca.pem`.
+fn authority(folder: &Path, name: &str) -> Authority {
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().expect("a key"));
+    let authority = authority.expect("an authority");
+    fs::write(folder.join(format!("{name}-ca.pem")), authority.pem()).expect("writable");
+    authority
+}
+
+/// Writes a certificate of the authority for a host, `<name>.pem`, and its key, `<name>-key.pem`.
+fn certificate(folder: &Path, name: &str, host: &str, authority: &Authority) {
+    let key = KeyPair::generate().expect("a key");
+    let params = CertificateParams::new(vec![host.to_owned()]).expect("a name");
+    let certificate = params.signed_by(&key, authority).expect("a certificate");
+    fs::write(folder.join(format!("{name}.pem")), certificate.pem()).expect("writable");
+    fs::write(folder.join(format!("{name}-key.pem")), key.serialize_pem()).expect("writable");
+}
+
+/// What `namespace describe default` comes to: the exit code, and the error.
+fn ask(here: &Path, serving: &Serving, flags: &[&str]) -> (Option<i32>, String) {
+    let port = serving.said("gRPC").rsplit(':').next().expect("a port");
+    let mut command = steadfast(&["namespace", "describe", "default", "--address"]);
+    command.arg(format!("localhost:{port}")).args(flags).current_dir(here);
+    let output = command.output().expect("the binary starts");
+    (output.status.code(), text(&output.stderr))
+}
+
+const OK: (Option<i32>, String) = (Some(0), String::new());
+
+#[test]
+fn a_server_is_believed_if_the_named_authority_vouches_for_it() {
+    let here = folder("secured_server");
+    certificate(&here, "server", "localhost", &authority(&here, "server"));
+    authority(&here, "other");
+    let mut command = steadfast(&FREE);
+    command.args(["--tls-cert", "server.pem", "--tls-key", "server-key.pem", "--db", "a.db"]);
+    let serving = Serving::start(command.current_dir(&here));
+    assert_eq!(ask(&here, &serving, &["--tls-ca-path", "server-ca.pem"]), OK);
+    let (code, error) = ask(&here, &serving, &["--tls-ca-path", "other-ca.pem"]);
+    assert_eq!(code, Some(4), "{error}");
+    assert!(error.contains("invalid peer certificate"), "{error}");
+    let (code, error) = ask(&here, &serving, &["--tls"]);
+    assert_eq!(code, Some(4), "this machine trusts no such authority: {error}");
+    let (code, error) = ask(&here, &serving, &[]);
+    assert_eq!(code, Some(4), "plain: {error}");
+    assert!(error.contains("if it speaks TLS, so must --tls"), "{error}");
+    let (code, error) = ask(&here, &serving, &["--tls-ca-path", "none.pem"]);
+    assert_eq!(code, Some(2), "{error}");
+    assert!(error.contains("--tls-ca-path none.pem cannot be read"), "{error}");
+    serving.signal("TERM");
+    serving.stopped();
+}
+
+#[test]
+fn a_certificate_of_another_name_is_believed_if_that_name_is_given() {
+    let here = folder("secured_name");
+    certificate(&here, "server", "engine.internal", &authority(&here, "server"));
+    let mut command = steadfast(&FREE);
+    command.args(["--tls-cert", "server.pem", "--tls-key", "server-key.pem", "--db", "a.db"]);
+    let serving = Serving::start(command.current_dir(&here));
+    let trust = ["--tls-ca-path", "server-ca.pem"];
+    let (code, error) = ask(&here, &serving, &trust);
+    assert_eq!(code, Some(4), "{error}");
+    let named = [&trust[..], &["--tls-server-name", "engine.internal"]].concat();
+    assert_eq!(ask(&here, &serving, &named), OK);
+    serving.signal("TERM");
+    serving.stopped();
+}
+
+#[test]
+fn a_server_that_wants_certificates_lets_in_who_has_one() {
+    let here = folder("secured_clients");
+    certificate(&here, "server", "localhost", &authority(&here, "server"));
+    certificate(&here, "mine", "me", &authority(&here, "clients"));
+    certificate(&here, "forged", "me", &authority(&here, "other"));
+    let mut command = steadfast(&FREE);
+    command.args(["--tls-cert", "server.pem", "--tls-key", "server-key.pem", "--db", "a.db"]);
+    command.args(["--tls-client-ca", "clients-ca.pem"]);
+    let serving = Serving::start(command.current_dir(&here));
+    let with = |certificate: &[&str]| {
+        ask(&here, &serving, &[&["--tls-ca-path", "server-ca.pem"][..], certificate].concat())
+    };
+    assert_eq!(with(&["--tls-cert-path", "mine.pem", "--tls-key-path", "mine-key.pem"]), OK);
+    let forged = ["--tls-cert-path", "forged.pem", "--tls-key-path", "forged-key.pem"];
+    for (certificate, code) in [(&[][..], 4), (&forged, 4), (&forged[..2], 2)] {
+        let (told, error) = with(certificate);
+        assert_eq!(told, Some(code), "{certificate:?}: {error}");
+    }
+    serving.signal("TERM");
+    serving.stopped();
+}
+
+#[test]
+fn a_server_that_wants_keys_lets_in_who_has_one() {
+    let here = folder("secured_keys");
+    let made = steadfast(&["key", "create", "--namespace", "default", "--right", "read"]).output();
+    let made = text(&made.expect("the binary starts").stdout);
+    let word =
+        |name: &str| made.lines().find_map(|line| line.strip_prefix(name)).expect("a line").trim();
+    let keys = word("environment").trim_start_matches("STEADFAST_KEYS='").trim_end_matches('\'');
+    let mut command = steadfast(&FREE);
+    command.args(["--db", "a.db"]).env("STEADFAST_KEYS", keys);
+    let serving = Serving::start(command.current_dir(&here));
+    assert_eq!(ask(&here, &serving, &["--api-key", word("key")]), OK);
+    let (code, error) = ask(&here, &serving, &[]);
+    assert_eq!(code, Some(1));
+    assert!(error.contains("asks for a key") && error.contains("--api-key"), "{error}");
+    let (code, error) = ask(&here, &serving, &["--api-key", "guessed"]);
+    assert_eq!(code, Some(1));
+    assert!(error.contains("the key is not known"), "{error}");
+    let mut command = steadfast(&["workflow", "terminate", "-w", "x", "--address"]);
+    command.arg(serving.said("gRPC")).env("STEADFAST_API_KEY", word("key"));
+    let output = command.output().expect("the binary starts");
+    assert!(text(&output.stderr).contains("the key may not write"), "{output:?}");
+    serving.signal("TERM");
+    serving.stopped();
+}
