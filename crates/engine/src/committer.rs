@@ -23,7 +23,7 @@ use std::{
 };
 
 use steadfast_store::{
-    Batch, Epoch, Error as StoreError, Outcome, RunNumber, RunWrite, ShardNumber, Store,
+    Aside, Batch, Epoch, Error as StoreError, Outcome, RunNumber, RunWrite, ShardNumber, Store,
 };
 use tokio::sync::mpsc;
 
@@ -50,6 +50,8 @@ pub(crate) struct Saying {
     pub(crate) found: Option<RunNumber>,
     /// The runs that were changed.
     pub(crate) touched: BTreeSet<RunNumber>,
+    /// What must have been written with them.
+    pub(crate) aside: Option<Arc<Aside>>,
     pub(crate) releases: Vec<Release>,
 }
 
@@ -65,6 +67,10 @@ impl Saying {
 
     fn builds_on(&self, refused: &Refusals) -> bool {
         self.found.iter().chain(&self.touched).any(|run| refused.contains_key(run))
+    }
+
+    fn is_undone(&self) -> bool {
+        self.aside.as_ref().is_some_and(|aside| aside.has_failed())
     }
 }
 
@@ -164,8 +170,17 @@ pub(crate) struct Committer {
     pub(crate) stats: Arc<CommitStats>,
     pub(crate) fenced: Arc<AtomicBool>,
     pub(crate) ended: Arc<Ended>,
-    /// Told of each run that the store will not have.
-    pub(crate) refused: Box<dyn Fn(ShardNumber, RunNumber) + Send + Sync>,
+    /// Told of each run that was not written.
+    pub(crate) unwritten: Box<dyn Fn(ShardNumber, RunNumber, Unwritten) + Send + Sync>,
+}
+
+/// Why a run was not written.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Unwritten {
+    /// The store will not have it.
+    Refused,
+    /// What was to be written with it failed.
+    Undone,
 }
 
 impl Committer {
@@ -178,13 +193,19 @@ impl Committer {
     async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<Work>) {
         let mut linger = Linger::default();
         let mut last = Duration::ZERO;
-        while let Some(first) = inbox.recv().await {
-            let mut works = vec![first];
+        let mut left: Vec<Work> = Vec::new();
+        loop {
+            let mut works = std::mem::take(&mut left);
+            if works.is_empty() {
+                let Some(first) = inbox.recv().await else { return };
+                works.push(first);
+            }
             self.take_waiting(&mut inbox, &mut works);
             self.gather(&mut inbox, &mut works, last / 2).await;
             if works.len() <= LINGER_WORKS_MAX && linger.is_worth_it() {
                 self.linger(&mut inbox, &mut works, &mut linger).await;
             }
+            left = works.split_off(end_before_asides(&works));
             let began = self.clock.now();
             if !self.commit(&mut works).await {
                 self.fenced.store(true, Ordering::Release);
@@ -254,13 +275,17 @@ impl Committer {
         self.stats.sizes.record(size);
         let batch = self.batch(writes);
         match self.commit_until_durable(&batch).await {
-            Ok(()) => true,
+            Ok(()) => {
+                self.drop_undone(works, &batch.writes);
+                true
+            }
             Err(StoreError::Rejected(reason)) => {
                 tracing::error!(%reason, "the store refused a commit; trying its runs one by one");
                 let Some(refused) = self.commit_one_by_one(&batch.writes).await else {
                     return false;
                 };
                 self.drop_refused(works, &refused);
+                self.drop_undone(works, &batch.writes);
                 true
             }
             Err(error) => {
@@ -276,7 +301,23 @@ impl Committer {
             work.sayings.retain(|saying| !saying.builds_on(refused));
         }
         for (run, shard) in refused {
-            (self.refused)(*shard, *run);
+            (self.unwritten)(*shard, *run, Unwritten::Refused);
+        }
+    }
+
+    /// What was to be written together with an aside that failed was not written: whoever waits for
+    /// it hears so, and its shard goes on with the run as it was.
+    fn drop_undone(&self, works: &mut [Work], writes: &[RunWrite]) {
+        let is_undone = |write: &&RunWrite| write.aside.as_ref().is_some_and(|it| it.has_failed());
+        let undone: Vec<&RunWrite> = writes.iter().filter(is_undone).collect();
+        if undone.is_empty() {
+            return;
+        }
+        for work in works {
+            work.sayings.retain(|saying| !saying.is_undone());
+        }
+        for write in undone {
+            (self.unwritten)(write.shard, write.run, Unwritten::Undone);
         }
     }
 
@@ -334,8 +375,12 @@ impl Committer {
             match self.commit_until_durable(&batch).await {
                 Ok(()) => {}
                 Err(StoreError::Rejected(reason)) => {
-                    tracing::error!(%reason, run = write.run.0, "the work of a run was dropped");
-                    refused.insert(write.run, write.shard);
+                    if let Some(aside) = &write.aside {
+                        aside.refuse(reason);
+                    } else {
+                        tracing::error!(%reason, run = write.run.0, "the work of a run was dropped");
+                        refused.insert(write.run, write.shard);
+                    }
                 }
                 Err(_) => return None,
             }
@@ -384,6 +429,23 @@ const LINGER_MAX: Duration = Duration::from_micros(200);
 const LINGER_YIELDS_MAX: usize = 500;
 const LINGER_WORKS_MAX: usize = 16;
 const LINGER_SKIP_MAX: u32 = 8;
+
+/// How many works to commit at once: an aside that fails must take nothing with it that its run has
+/// done before, so those two are not in one commit.
+fn end_before_asides(works: &[Work]) -> usize {
+    let has_aside = |work: &Work| work.writes.iter().any(|write| write.aside.is_some());
+    if !works.iter().any(has_aside) {
+        return works.len();
+    }
+    let mut written = BTreeSet::new();
+    let comes_late = |work: &Work| {
+        let writes = work.writes.iter();
+        let is_late = writes.clone().any(|it| it.aside.is_some() && written.contains(&it.run));
+        written.extend(writes.map(|write| write.run));
+        is_late
+    };
+    works.iter().position(comes_late).unwrap_or(works.len())
+}
 
 /// One write a run, in the order in which the runs first appear.
 fn fold(works: &mut [Work]) -> Vec<RunWrite> {

@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 use crate::{
     batch::Batches,
     clock::{Clock, SystemClock},
-    committer::{CommitStats, Committer, Hot, Watermark},
+    committer::{CommitStats, Committer, Hot, Unwritten, Watermark},
     ids::Ids,
     limits::Limits,
     matching::Matching,
@@ -110,7 +110,7 @@ impl Engine {
             stats: Arc::clone(&shared.stats),
             fenced: Arc::clone(&shared.fenced),
             ended: Arc::clone(&shared.ended),
-            refused: tell_refused(Arc::downgrade(&shared)),
+            unwritten: tell_unwritten(Arc::downgrade(&shared)),
         };
         let (handle, committing) = committer.spawn();
         let (mailboxes, inboxes): (Vec<_>, Vec<_>) = (0..shards).map(|_| Mailbox::new()).unzip();
@@ -171,12 +171,17 @@ impl Engine {
     }
 }
 
-/// Tells a shard which run of it the store will not have.
-fn tell_refused(shared: Weak<Shared>) -> Box<dyn Fn(ShardNumber, RunNumber) + Send + Sync> {
-    Box::new(move |shard, run| {
+/// Tells a shard which run of it was not written.
+fn tell_unwritten(
+    shared: Weak<Shared>,
+) -> Box<dyn Fn(ShardNumber, RunNumber, Unwritten) + Send + Sync> {
+    Box::new(move |shard, run, why| {
         let Some(shared) = shared.upgrade() else { return };
         if let Some(mailbox) = shared.mailbox(shard) {
-            mailbox.send(Mail::Refused(run));
+            mailbox.send(match why {
+                Unwritten::Refused => Mail::Refused(run),
+                Unwritten::Undone => Mail::Undone(run),
+            });
         }
     })
 }

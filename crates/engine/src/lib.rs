@@ -48,5 +48,5 @@ pub use engine::{OpenError, Options};
 pub use error::{Code, Detail, Error};
 pub use histogram::Histogram;
 pub use limits::Limits;
-pub use service::{Engine, Unwell};
+pub use service::{AsideError, Engine, Unwell};
 pub use steadfast_core::{Timestamp, policy};

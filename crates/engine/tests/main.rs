@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod adoption;
+mod asides;
 mod attempts;
 mod batches;
 mod children;

@@ -4,6 +4,7 @@
 //! [`codec`], beside the few columns that it must find them by. Every write is a [`Batch`]: all of
 //! it becomes durable, or none of it.
 
+mod aside;
 mod attempts;
 mod check;
 pub mod codec;
@@ -18,6 +19,7 @@ mod rows;
 pub mod sqlite;
 mod store;
 
+pub use aside::{Aside, Failure};
 pub use error::{Error, Outcome};
 pub use filter::{Compare, Field, Filter, SearchType, Value};
 pub use memory::Memory;
@@ -26,5 +28,7 @@ pub use rows::{
     ItemWrite, Lease, Listing, Lookup, NamespaceRow, RunIdentity, RunNumber, RunRows, RunWrite,
     ShardNumber, StateRow, VisibilityPosition, VisibilityRow,
 };
+/// What an [`Aside`] speaks to the database with.
+pub use rusqlite;
 pub use sqlite::Sqlite;
 pub use store::{Answer, Order, Store};

@@ -1,10 +1,10 @@
 //! The rows: what one commit writes, and what the reads give back.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use steadfast_retry::Timestamp;
 
-use crate::filter::Value;
+use crate::{aside::Aside, filter::Value};
 
 /// A run's number in this store: small, growing, never reused. Ids for people are in
 /// [`RunIdentity`].
@@ -63,6 +63,9 @@ pub struct RunWrite {
     pub attempts: Vec<AttemptRow>,
     /// The run goes away, with everything that belongs to it. Nothing else is written then.
     pub delete: bool,
+    /// What is written with it into tables that are not ours. If that fails, nothing of this run is
+    /// written, and the rest of the batch is.
+    pub aside: Option<Arc<Aside>>,
 }
 
 /// The names of a run.
@@ -386,6 +389,7 @@ impl RunWrite {
             self.events.extend(write.events);
             self.attempts.extend(write.attempts);
             self.delete |= write.delete;
+            self.aside = self.aside.take().or(write.aside);
             for item in write.items {
                 let key = (item.kind.number(), item.key.clone());
                 if let Some(place) = places.get(&key) {

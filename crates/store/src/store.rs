@@ -37,6 +37,10 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// Makes all of `batch` durable, or none of it. When it answers `Ok`, a power cut loses
     /// nothing of it (at the durability that the operator chose). It is shared with whoever may have
     /// to try it again, so that trying costs no copy.
+    ///
+    /// A write with an [`Aside`](crate::Aside) is left out if that fails, and only that: the rest is
+    /// durable, and the aside [says why](crate::Aside::failure). A store that has no place for
+    /// asides [refuses](crate::Aside::refuse) them.
     fn commit(&self, batch: Arc<Batch>) -> Answer<'_, ()>;
 
     /// The sequence number of the newest durable commit; 0 if there is none.

@@ -196,6 +196,7 @@ fn write() -> impl Strategy<Value = RunWrite> {
             visibility,
             attempts,
             delete,
+            aside: None,
         }
     })
 }

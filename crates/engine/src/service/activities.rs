@@ -214,7 +214,11 @@ impl Engine {
         self.apply(address, String::new(), input, look).await
     }
 
-    fn activity(&self, bytes: &[u8], namespace: &str) -> Result<(Address, ActivityToken), Error> {
+    pub(super) fn activity(
+        &self,
+        bytes: &[u8],
+        namespace: &str,
+    ) -> Result<(Address, ActivityToken), Error> {
         let token = self.task_token(bytes, namespace)?;
         let address = Address::of(&token.namespace_id, &token.workflow_id, &token.run_id);
         Ok((address, token.activity()))

@@ -5,6 +5,7 @@
 //! for what is released.
 
 mod activities;
+mod asides;
 mod batch;
 mod call;
 mod call_end;
@@ -27,6 +28,7 @@ mod update;
 mod workers;
 mod workflow;
 
+pub use asides::AsideError;
 pub use health::Unwell;
 pub(crate) use namespaces::default_namespace;
 

@@ -9,8 +9,8 @@ use std::{collections::BTreeSet, sync::Arc};
 use steadfast_core::{
     Context, Effect, Input, Refused, Run, Start, Timestamp, Transition, UpdateProgress,
 };
-use steadfast_proto::workflowservice::PollActivityTaskQueueResponse;
-use steadfast_store::{RunNumber, RunWrite};
+use steadfast_proto::{history::HistoryEvent, workflowservice::PollActivityTaskQueueResponse};
+use steadfast_store::{Aside, RunNumber, RunWrite};
 use tokio::sync::oneshot;
 
 use super::{Entry, Shard, Shared, notices, outbox};
@@ -31,6 +31,8 @@ pub(crate) struct Desk<'a> {
     releases: Vec<Release>,
     /// The runs that were given something.
     touched: BTreeSet<RunNumber>,
+    /// What must be written with them.
+    pub(super) aside: Option<Arc<Aside>>,
 }
 
 /// Somebody who wants a run deleted.
@@ -53,7 +55,13 @@ pub(crate) struct Wishes {
 
 impl<'a> Desk<'a> {
     pub(super) fn new(shard: &'a mut Shard) -> Self {
-        Self { shard, writes: Vec::new(), releases: Vec::new(), touched: BTreeSet::new() }
+        Self {
+            shard,
+            writes: Vec::new(),
+            releases: Vec::new(),
+            touched: BTreeSet::new(),
+            aside: None,
+        }
     }
 
     /// Hands everything over, when the job has been for `found`. One that panics before this leaves
@@ -62,7 +70,8 @@ impl<'a> Desk<'a> {
         self.shard.writes.append(&mut self.writes);
         if !self.releases.is_empty() {
             let (touched, releases) = (self.touched(), std::mem::take(&mut self.releases));
-            self.shard.sayings.push(Saying { found, touched, releases });
+            let aside = self.aside.take();
+            self.shard.sayings.push(Saying { found, touched, aside, releases });
         }
     }
 
@@ -229,7 +238,6 @@ impl<'a> Desk<'a> {
     fn write(&mut self, number: RunNumber, transition: &mut Transition, due: Option<Timestamp>) {
         let shard = self.shard.number;
         let work = self.shard.next_work;
-        let tail_max = self.shard.shared.limits.tail_events_max;
         let Some(entry) = self.shard.cache.get_mut(number) else { return };
         let mut write = RunWrite { run: number, shard, ..RunWrite::default() };
         rows::write(&mut entry.run, transition, &mut write);
@@ -238,13 +246,24 @@ impl<'a> Desk<'a> {
             write.visibility = Some(listing::row(&entry.run, namespace.ok().as_deref()));
         }
         entry.last_work = work;
-        let events = std::mem::take(&mut transition.events);
+        self.put(write);
+        self.note(number, std::mem::take(&mut transition.events), due);
+    }
+
+    /// Takes note of what a run has become: its new events, and when it is due.
+    pub(super) fn note(
+        &mut self,
+        number: RunNumber,
+        events: Vec<HistoryEvent>,
+        due: Option<Timestamp>,
+    ) {
+        let tail_max = self.shard.shared.limits.tail_events_max;
+        let Some(entry) = self.shard.cache.get_mut(number) else { return };
         let grown = !events.is_empty();
         entry.extend_tail(events, tail_max);
         let watchers = if grown { entry.take_watchers() } else { Vec::new() };
         let close = entry.close_event.clone();
         self.shard.due.set(number, due, entry.run.next_due());
-        self.put(write);
         if !watchers.is_empty() {
             self.release(move || {
                 for it in watchers {
@@ -254,7 +273,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    fn carry_out(&mut self, number: RunNumber, effect: Effect, wishes: &mut Wishes) {
+    pub(super) fn carry_out(&mut self, number: RunNumber, effect: Effect, wishes: &mut Wishes) {
         match effect {
             Effect::WorkflowTaskReady => self.offer_task(number, wishes),
             Effect::ActivityReady { scheduled_event_id, eager } => {

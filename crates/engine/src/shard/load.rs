@@ -69,7 +69,7 @@ impl Shard {
         };
         for job in jobs {
             match self.find(job.address()) {
-                Some(number) => self.perform(job, Some(number)),
+                Some(number) => self.perform_when_settled(job, number),
                 None if absent && *job.address() == loaded.address => self.perform(job, None),
                 None => self.dispatch(job),
             }

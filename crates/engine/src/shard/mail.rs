@@ -21,6 +21,10 @@ pub(crate) enum Mail {
     Work(Result<Vec<RunNumber>, steadfast_store::Error>),
     /// The store will not have what this run has become.
     Refused(RunNumber),
+    /// What this run was to become together with an aside is durable.
+    Settled(RunNumber),
+    /// What this run was to become together with an aside, it does not become.
+    Undone(RunNumber),
     /// Finish what you have and go.
     Stop(oneshot::Sender<()>),
 }

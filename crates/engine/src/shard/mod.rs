@@ -27,6 +27,7 @@ mod outbox;
 mod schedule;
 mod shared;
 mod tasks;
+mod trial;
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -53,6 +54,7 @@ use crate::{
     schedules::Schedules,
 };
 use due::{Due, Place};
+use trial::Trial;
 
 /// A shard.
 pub(crate) struct Shard {
@@ -71,6 +73,8 @@ pub(crate) struct Shard {
     /// Runs that are not in memory although the store does not know the last of them yet, with
     /// the work that must be durable before they may be read.
     quarantined: BTreeMap<RunNumber, u64>,
+    /// Runs of which it is not known yet what they are.
+    trials: BTreeMap<RunNumber, Trial>,
     /// How far the runs with work to hand out were brought back; `None` when all were.
     recovered: Option<RunNumber>,
     /// Whether the next page of them is being read.
@@ -106,6 +110,7 @@ impl Shard {
             due: Due::new(limits.due_horizon, limits.due_page_max),
             pending: BTreeMap::new(),
             quarantined: BTreeMap::new(),
+            trials: BTreeMap::new(),
             recovered: Some(RunNumber(0)),
             recovering: false,
             writes: Vec::new(),
@@ -182,6 +187,8 @@ impl Shard {
                 tracing::warn!(%error, "runs with work could not be read; trying again");
                 self.recovering = false;
             }
+            Mail::Settled(number) => self.end_trial(number, true),
+            Mail::Undone(number) => self.end_trial(number, false),
             Mail::Refused(number) => {
                 tracing::error!(run = number.0, "the store refused a run: it is read anew");
                 self.set_apart(number);
@@ -204,7 +211,7 @@ impl Shard {
             return;
         }
         if let Some(number) = self.find(job.address()) {
-            self.perform(job, Some(number));
+            self.perform_when_settled(job, number);
         } else {
             self.load(job.address().clone());
             self.pending.insert(key, VecDeque::from([job]));
@@ -232,6 +239,7 @@ impl Shard {
     fn set_apart(&mut self, number: RunNumber) {
         let run = self.cache.remove(number).map(|entry| entry.run.next_due());
         let schedule = || self.schedules.remove(number).map(|entry| entry.schedule.next_due());
+        let trial = self.trials.remove(&number);
         let Some(due) = run.or_else(schedule) else { return };
         self.due.set(number, due, None);
         let is_written = self.writes.iter().any(|write| write.run == number);
@@ -240,6 +248,9 @@ impl Shard {
         // What it still has to do, it does when it is read. Not at once: the fault may come again.
         let wait = self.shared.limits.commit_retry.1;
         self.try_later(Box::new(outbox::RecoverJob::new(number)), wait);
+        for job in trial.into_iter().flat_map(|trial| trial.waiting) {
+            self.dispatch(job);
+        }
     }
 
     /// Nobody reads, so nobody has read what is out of date.

@@ -171,6 +171,12 @@ impl Rig {
         }
     }
 
+    /// Another connection to the file.
+    pub(crate) fn connect(&self) -> rusqlite::Connection {
+        let Base::Sqlite(folder) = &self.base else { panic!("there is no file") };
+        rusqlite::Connection::open(folder.path().join("data.db")).expect("a file")
+    }
+
     /// Whole seconds since the beginning: what is retried or read takes some milliseconds.
     pub(crate) fn elapsed(&self) -> u64 {
         (self.clock.start.elapsed() + Duration::from_millis(500)).as_secs()
@@ -185,8 +191,16 @@ impl Rig {
 /// Tells a story straight through, and once more for each of its points with the plug pulled there,
 /// in memory and on `SQLite`. Its end must be the same, and is given back.
 pub(crate) async fn survives(tell: impl AsyncFn(&Rig) -> String) -> String {
+    survives_on(&[Base::memory, Base::sqlite], tell).await
+}
+
+/// As [`survives`], on these bases.
+pub(crate) async fn survives_on(
+    bases: &[fn() -> Base],
+    tell: impl AsyncFn(&Rig) -> String,
+) -> String {
     let mut first: Option<String> = None;
-    for base in [Base::memory, Base::sqlite] {
+    for base in bases {
         let mut points = 1;
         let mut crash_at = None;
         while crash_at.is_none_or(|at| at < points) {

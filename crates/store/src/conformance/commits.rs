@@ -6,6 +6,7 @@ use steadfast_retry::Timestamp;
 
 use super::fixture::{Backend, Owner, SHARDS, create, listed, state, wait, write};
 use crate::{
+    aside::Aside,
     filter::Filter,
     rows::{
         AttemptRow, Batch, EventBatch, ItemKind, ItemWrite, RunNumber, RunWrite, ShardNumber,
@@ -49,6 +50,23 @@ pub fn a_refused_batch_leaves_nothing(backend: &dyn Backend) {
     let listing = wait(owner.store.list("ns".to_owned(), Filter::All, None, 10)).expect("a read");
     assert_eq!(listing.rows, vec![]);
     assert_eq!(wait(owner.store.last_commit()).expect("a read"), 1);
+}
+
+/// An aside that fails takes its own write with it, and says why; one that a store has no place for
+/// fails too.
+pub fn a_write_whose_aside_fails_is_left_out_and_only_that(backend: &dyn Backend) {
+    let mut owner = Owner::of(backend);
+    owner.commit(vec![create(1), create(2)]);
+    let aside = Arc::new(Aside::new(|_| Err("not today".into())));
+    let undone =
+        RunWrite { state: Some(state("undone")), aside: Some(Arc::clone(&aside)), ..write(1) };
+    let done = RunWrite { state: Some(state("done")), ..write(2) };
+    owner.commit(vec![create(3), undone, done]);
+    assert!(aside.has_failed());
+    assert_eq!(owner.load(1).expect("run 1").state, state("new"));
+    assert_eq!(owner.load(2).expect("run 2").state, state("done"));
+    assert!(owner.load(3).is_some());
+    assert_eq!(wait(owner.store.last_commit()).expect("a read"), 2);
 }
 
 /// A refusal does not use up the sequence number.

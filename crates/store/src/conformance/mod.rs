@@ -73,6 +73,7 @@ macro_rules! conformance_tests {
                     run_numbers_are_not_reused,
                     a_folded_write_does_what_the_two_did,
                     many_runs_become_durable_together,
+                    a_write_whose_aside_fails_is_left_out_and_only_that,
                 ]
                 due: [
                     runs_are_due_in_order_of_time_and_number,

@@ -22,7 +22,10 @@ impl Data {
         self.check_writes(&batch)?;
         self.last_commit = batch.sequence;
         for write in Arc::unwrap_or_clone(batch).writes {
-            self.apply(write);
+            match &write.aside {
+                None => self.apply(write),
+                Some(aside) => aside.refuse(NO_SQL),
+            }
         }
         Ok(())
     }
@@ -144,3 +147,5 @@ fn check_events(run: &Run, write: &RunWrite) -> Result<(), Error> {
         None => Ok(()),
     }
 }
+
+const NO_SQL: &str = "a store in memory has no tables to write; open one in a SQLite file";

@@ -7,6 +7,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, 
 use steadfast_retry::Timestamp;
 
 use super::{
+    asides::{self, Guard},
     attempts,
     fault::Fault,
     number,
@@ -18,7 +19,7 @@ use crate::{
     rows::{Batch, EventBatch, ItemWrite, RunIdentity, RunNumber, RunWrite, StateRow},
 };
 
-pub(super) fn commit(db: &mut Connection, batch: &Batch) -> Result<(), Fault> {
+pub(super) fn commit(db: &mut Connection, batch: &Batch, guard: &Guard) -> Result<(), Fault> {
     // Whatever fails from here on, also the COMMIT itself: the transaction is rolled back when it
     // is dropped.
     let tx = begin(db)?;
@@ -29,7 +30,10 @@ pub(super) fn commit(db: &mut Connection, batch: &Batch) -> Result<(), Fault> {
     }
     check::batch(batch)?;
     for write in &batch.writes {
-        apply(&tx, write)?;
+        match &write.aside {
+            None => apply(&tx, write)?,
+            Some(aside) => asides::apply(&tx, guard, aside, || apply(&tx, write))?,
+        }
     }
     let created = batch.writes.iter().filter(|write| write.create.is_some() && !write.delete);
     let last_run = created.map(|write| write.run.0).fold(last_run, i64::max);

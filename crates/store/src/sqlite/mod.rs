@@ -14,6 +14,7 @@
 //! There is one writer, because the database has one lock for writing; readers see the last commit
 //! and wait for nobody. The callers' threads never touch the disk. Opening does, and blocks.
 
+mod asides;
 mod attempts;
 mod backup;
 mod checkpoint;
@@ -45,8 +46,9 @@ use std::{
 use rusqlite::Connection;
 use steadfast_retry::Timestamp;
 
-use self::{fault::Fault, lane::Lane};
+use self::{asides::Guard, fault::Fault, lane::Lane};
 use crate::{
+    aside::Aside,
     error::Error,
     filter::{Field, Filter},
     rows::{
@@ -124,6 +126,7 @@ pub struct Sqlite {
     writer: Lane,
     readers: Lane,
     checkpoints: Lane,
+    guard: Arc<Guard>,
     counters: Arc<Counters>,
 }
 
@@ -159,6 +162,7 @@ impl Sqlite {
         let connect = |role| file::connect(&path, role, options).map_err(|e| e.into_error(&path));
         let mut writer = connect(file::Role::Writer)?;
         schema::migrate(&mut writer).map_err(|fault| fault.into_error(&path))?;
+        let guard = Guard::of(&mut writer).map_err(|fault| fault.into_error(&path))?;
         let checkpoints = Lane::start("store-checkpoint", vec![connect(file::Role::Checkpoint)?])?;
         checkpoint::watch(&mut writer, checkpoints.clone(), &counters)
             .map_err(|fault| fault.into_error(&path))?;
@@ -169,6 +173,7 @@ impl Sqlite {
             writer: Lane::start("store-writer", vec![writer])?,
             readers: Lane::start("store-reader", readers)?,
             checkpoints,
+            guard,
             counters,
             path,
         })
@@ -196,6 +201,13 @@ impl Sqlite {
         self.readers.call(|db| file::verify(db))
     }
 
+    /// Runs an aside in a transaction of its own, with no run: to make its tables, say. If it fails,
+    /// nothing of it is written and the answer is [`Rejected`](Error::Rejected) with its reason.
+    pub fn run_aside(&self, aside: Aside) -> Answer<'_, ()> {
+        let guard = Arc::clone(&self.guard);
+        self.write(move |db| asides::alone(db, &guard, &aside))
+    }
+
     /// Work for the writer. It counts as a commit if it succeeds.
     fn write<T, F>(&self, job: F) -> Answer<'_, T>
     where
@@ -217,7 +229,8 @@ impl Store for Sqlite {
     }
 
     fn commit(&self, batch: Arc<Batch>) -> Answer<'_, ()> {
-        self.write(move |db| commit::commit(db, &batch))
+        let guard = Arc::clone(&self.guard);
+        self.write(move |db| commit::commit(db, &batch, &guard))
     }
 
     fn last_commit(&self) -> Answer<'_, u64> {

@@ -1,5 +1,6 @@
 //! What only a store in a file can get wrong: the disk, the lock, the file itself.
 
+mod asides;
 mod backup;
 mod crash;
 mod damage;
