@@ -7,9 +7,11 @@ use steadfast_proto::{enums, history::history_event::Attributes};
 use steadfast_retry::preset::cadence;
 use steadfast_store::AttemptOutcome;
 
+use steadfast_engine::Code;
+
 use crate::common::{
-    NAMESPACE, Rig, activity_with, complete, execution, payloads, retried, retries, seconds,
-    survives,
+    NAMESPACE, Rig, activity, activity_with, complete, execution, payloads, retried, retries,
+    seconds, survives, typed_failure,
 };
 
 fn activity_lines(text: &str) -> Vec<&str> {
@@ -198,4 +200,101 @@ async fn every_attempt_is_kept_with_its_outcome_and_why_it_was_retried() {
     2 no network, 2 retry in 1s: backoff
     3
     ");
+}
+
+/// What the attempts say of an activity, as Edda's metadata have it: the attempts, the milliseconds
+/// between the first one's beginning and the last one's, and each error with its time.
+async fn metadata(rig: &Rig) -> String {
+    let engine = rig.engine();
+    let log = engine.activity_attempts(NAMESPACE, &execution("order-1", ""), 5).await;
+    let rows = log.expect("a log").rows;
+    let [first, .., last] = rows.as_slice() else { panic!("two attempts at least") };
+    let began = |row: &steadfast_store::AttemptRow| row.started_at.expect("it was taken");
+    let errors = rows.iter().filter(|row| row.outcome == AttemptOutcome::Failed).map(|row| {
+        let at = row.ended_at.since(began(first)).as_millis();
+        format!("; {} {} {:?} at {at}", row.attempt, row.error_type, row.message)
+    });
+    format!(
+        "{} attempts, {} ms, last {:?}{}",
+        last.attempt,
+        began(last).since(began(first)).as_millis(),
+        last.outcome,
+        errors.collect::<String>()
+    )
+}
+
+#[tokio::test(start_paused = true)]
+async fn e_52_e_53_e_55_e_56_e_57_e_58_e_59_every_attempt_of_a_closed_activity_is_told() {
+    let told = survives(async |rig: &Rig| {
+        rig.start("order-1").await;
+        rig.step(vec![retried("a", 1, 2.0, 0)]).await;
+        for (kind, message) in [("ConnectionError", "refused"), ("TimeoutError", "too slow")] {
+            let work = rig.next_activity().await;
+            rig.fail_activity_as(&work, typed_failure(kind, message)).await.expect("taken");
+        }
+        let work = rig.next_activity().await;
+        rig.complete_activity(&work, "ok").await.expect("taken");
+        rig.point().await;
+        let while_open = metadata(rig).await;
+        rig.step(vec![complete("done")]).await;
+        rig.point().await;
+        assert_eq!(metadata(rig).await, while_open);
+        while_open
+    });
+    let expected = "3 attempts, 3000 ms, last Completed; 1 ConnectionError \"refused\" at 0; \
+                    2 TimeoutError \"too slow\" at 1000";
+    assert_eq!(told.await, expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn e_54_e_109_the_attempts_of_one_that_failed_for_good_tell_its_last_error_too() {
+    let told = survives(async |rig: &Rig| {
+        rig.start("order-1").await;
+        rig.step(vec![retried("a", 1, 2.0, 2)]).await;
+        for kind in ["ConnectionError", "TerminalError"] {
+            let work = rig.next_activity().await;
+            rig.fail_activity_as(&work, typed_failure(kind, "no")).await.expect("taken");
+        }
+        rig.step(vec![complete("gave up")]).await;
+        let log = rig.engine().activity_attempts(NAMESPACE, &execution("order-1", ""), 5).await;
+        let why = log.expect("a log").rows.last().expect("one").why.clone();
+        format!("{}; {why}", metadata(rig).await)
+    });
+    let expected = "2 attempts, 1000 ms, last Failed; 1 ConnectionError \"no\" at 0; \
+                    2 TerminalError \"no\" at 1000; \
+                    exhausted, fail: max attempts (2) reached";
+    assert_eq!(told.await, expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn e_60_activities_with_more_than_so_many_attempts_are_found_over_all_workflows() {
+    let told = survives(async |rig: &Rig| {
+        for (id, failures) in [("order-1", 0), ("order-2", 3), ("order-3", 4), ("order-4", 2)] {
+            rig.start(id).await;
+            let command = if failures == 0 { activity("a") } else { retried("a", 1, 1.0, 0) };
+            rig.step(vec![command]).await;
+            for _ in 0..failures {
+                let work = rig.next_activity().await;
+                rig.fail_activity(&work, "no network").await.expect("taken");
+            }
+            let work = rig.next_activity().await;
+            rig.complete_activity(&work, "ok").await.expect("taken");
+            rig.step(vec![complete("done")]).await;
+        }
+        rig.point().await;
+        let engine = rig.engine();
+        let found =
+            engine.activities_tried_more_often(NAMESPACE, 3, None, 1).await.expect("a page");
+        let last = found.last().map(|it| (it.run, it.last.activity));
+        let rest =
+            engine.activities_tried_more_often(NAMESPACE, 3, last, 10).await.expect("a page");
+        let line = |it: &steadfast_store::Retried| {
+            format!("{} {} {}", it.identity.workflow_id, it.last.activity_id, it.last.attempt)
+        };
+        found.iter().chain(&rest).map(line).collect::<Vec<_>>().join("; ")
+    });
+    assert_eq!(told.await, "order-3 a 5; order-2 a 4");
+    let rig = Rig::new().await;
+    let none = rig.engine().activities_tried_more_often(NAMESPACE, 0, None, 1).await;
+    assert_eq!(none.expect_err("not known").code, Code::InvalidArgument);
 }

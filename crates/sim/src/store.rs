@@ -8,7 +8,8 @@ use std::sync::Arc;
 use steadfast_engine::Timestamp;
 use steadfast_store::{
     Answer, AttemptLog, Batch, Error, EventBatch, Field, Filter, Group, Lease, Listing, Lookup,
-    Memory, NamespaceRow, Order, RunNumber, RunRows, ShardNumber, Store, VisibilityPosition,
+    Memory, NamespaceRow, Order, Retried, RunNumber, RunRows, ShardNumber, Store,
+    VisibilityPosition,
 };
 
 use crate::faults::{Fate, Faults, Sight};
@@ -155,6 +156,17 @@ impl Store for Faulty {
     fn attempts(&self, run: RunNumber, activity: i64) -> Answer<'_, AttemptLog> {
         let disk = Arc::clone(&self.disk);
         self.read(Box::pin(async move { disk.attempts(run, activity).await }))
+    }
+
+    fn retried(
+        &self,
+        namespace: String,
+        more_than: u32,
+        after: Option<(RunNumber, i64)>,
+        limit: usize,
+    ) -> Answer<'_, Vec<Retried>> {
+        let disk = Arc::clone(&self.disk);
+        self.read(Box::pin(async move { disk.retried(namespace, more_than, after, limit).await }))
     }
 
     fn put_namespace(&self, row: NamespaceRow) -> Answer<'_, ()> {

@@ -25,8 +25,8 @@ pub use filter::{Compare, Field, Filter, SearchType, Value};
 pub use memory::Memory;
 pub use rows::{
     AttemptLog, AttemptOutcome, AttemptRow, Batch, Epoch, EventBatch, Group, Item, ItemKind,
-    ItemWrite, Lease, Listing, Lookup, NamespaceRow, RunIdentity, RunNumber, RunRows, RunWrite,
-    ShardNumber, StateRow, VisibilityPosition, VisibilityRow,
+    ItemWrite, Lease, Listing, Lookup, NamespaceRow, Retried, RunIdentity, RunNumber, RunRows,
+    RunWrite, ShardNumber, StateRow, VisibilityPosition, VisibilityRow,
 };
 /// What an [`Aside`] speaks to the database with.
 pub use rusqlite;

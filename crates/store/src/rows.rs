@@ -303,6 +303,17 @@ pub struct AttemptLog {
     pub dropped: BTreeMap<u64, u64>,
 }
 
+/// An activity that was tried again.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Retried {
+    /// The run that it belongs to.
+    pub run: RunNumber,
+    /// The run's names.
+    pub identity: RunIdentity,
+    /// The newest of its attempts that have ended. Its number is how many there were.
+    pub last: AttemptRow,
+}
+
 /// A namespace.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct NamespaceRow {

@@ -8,8 +8,8 @@ use crate::{
     error::Error,
     filter::{Field, Filter},
     rows::{
-        AttemptLog, Batch, EventBatch, Group, Lease, Listing, Lookup, NamespaceRow, RunNumber,
-        RunRows, ShardNumber, VisibilityPosition,
+        AttemptLog, Batch, EventBatch, Group, Lease, Listing, Lookup, NamespaceRow, Retried,
+        RunNumber, RunRows, ShardNumber, VisibilityPosition,
     },
 };
 
@@ -94,6 +94,17 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
 
     /// The attempts of one activity.
     fn attempts(&self, run: RunNumber, activity: i64) -> Answer<'_, AttemptLog>;
+
+    /// The activities of a namespace of which more than `more_than` attempts have ended, at least
+    /// one: the newest run first, and in it the activity that was scheduled last; strictly after
+    /// `after`, at most `limit`.
+    fn retried(
+        &self,
+        namespace: String,
+        more_than: u32,
+        after: Option<(RunNumber, i64)>,
+        limit: usize,
+    ) -> Answer<'_, Vec<Retried>>;
 
     /// Creates or replaces a namespace. A name that another id holds is
     /// [`Rejected`](Error::Rejected).

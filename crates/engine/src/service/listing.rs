@@ -15,7 +15,9 @@ use steadfast_proto::{
         list_closed_workflow_executions_request, list_open_workflow_executions_request,
     },
 };
-use steadfast_store::{AttemptLog, Compare, Field, Filter, RunNumber, Value, VisibilityPosition};
+use steadfast_store::{
+    AttemptLog, Compare, Field, Filter, Retried, RunNumber, Value, VisibilityPosition,
+};
 
 use super::{Engine, address};
 use crate::{
@@ -119,6 +121,29 @@ impl Engine {
         let address = address(&namespace, Some(execution))?;
         let number = self.look(address, |number, _| number).await?;
         Ok(self.store().attempts(number, scheduled_event_id).await?)
+    }
+
+    /// The activities of a namespace of which more than `more_than` attempts have ended, over all
+    /// its workflows, open or closed, the newest run first. A page begins after the last activity of
+    /// the page before: its run's number and its scheduled event.
+    ///
+    /// Of an activity that succeeds at its first attempt nothing is kept, so `more_than` is at least
+    /// one.
+    pub async fn activities_tried_more_often(
+        &self,
+        namespace: &str,
+        more_than: u32,
+        after: Option<(RunNumber, i64)>,
+        page_size: i32,
+    ) -> Result<Vec<Retried>, Error> {
+        let namespace = self.namespace(namespace)?;
+        if more_than == 0 {
+            let problem = "more_than must be at least 1: of an activity that succeeds at its first \
+                           attempt, no attempts are kept";
+            return Err(Error::invalid(problem));
+        }
+        let limit = self.page_size(page_size);
+        Ok(self.store().retried(namespace.id.clone(), more_than, after, limit).await?)
     }
 }
 

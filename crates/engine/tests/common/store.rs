@@ -16,7 +16,7 @@ use std::{
 use steadfast_engine::Timestamp;
 use steadfast_store::{
     Answer, AttemptLog, Batch, Error, EventBatch, Field, Filter, Group, Lease, Listing, Lookup,
-    NamespaceRow, Order, RunNumber, RunRows, ShardNumber, Store, VisibilityPosition,
+    NamespaceRow, Order, Retried, RunNumber, RunRows, ShardNumber, Store, VisibilityPosition,
 };
 
 /// What goes wrong with one call.
@@ -187,6 +187,16 @@ impl Store for Scripted {
 
     fn attempts(&self, run: RunNumber, activity: i64) -> Answer<'_, AttemptLog> {
         Box::pin(async move { now(self.inner.attempts(run, activity)) })
+    }
+
+    fn retried(
+        &self,
+        namespace: String,
+        more_than: u32,
+        after: Option<(RunNumber, i64)>,
+        limit: usize,
+    ) -> Answer<'_, Vec<Retried>> {
+        Box::pin(async move { now(self.inner.retried(namespace, more_than, after, limit)) })
     }
 
     fn put_namespace(&self, row: NamespaceRow) -> Answer<'_, ()> {

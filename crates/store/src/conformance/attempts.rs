@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use steadfast_retry::Timestamp;
 
-use super::fixture::{Backend, Owner, create, wait, write};
-use crate::rows::{AttemptLog, AttemptOutcome, AttemptRow, RunNumber, RunWrite};
+use super::fixture::{Backend, Owner, create, identity, wait, write};
+use crate::rows::{AttemptLog, AttemptOutcome, AttemptRow, RunIdentity, RunNumber, RunWrite};
 
 /// It is not an error.
 pub fn an_activity_that_was_never_tried_has_none(backend: &dyn Backend) {
@@ -97,6 +97,40 @@ pub fn activities_and_runs_do_not_mix(backend: &dyn Backend) {
     assert_eq!(read(&owner, 1, 5).dropped, BTreeMap::from([(7, 5)]));
     assert_eq!((read(&owner, 2, 5).rows.len(), read(&owner, 2, 0).rows.len()), (1, 1));
     assert_eq!(read(&owner, 1, 0), AttemptLog::default());
+}
+
+/// However many of the attempts in between were dropped.
+pub fn those_that_were_tried_more_often_are_found_newest_first(backend: &dyn Backend) {
+    let mut owner = Owner::of(backend);
+    let other = RunIdentity { namespace: "other".to_owned(), ..identity(9) };
+    let tried = |run, tries: &[(i64, u32)]| {
+        let rows = tries.iter().flat_map(|(activity, n)| (1..=*n).map(|it| row(*activity, it, 7)));
+        RunWrite { attempts: rows.collect(), ..create(run) }
+    };
+    owner.commit(vec![
+        tried(1, &[(5, 1), (6, 2), (7, 60)]),
+        tried(2, &[(5, 4), (6, 5), (7, 6)]),
+        RunWrite { create: Some(other), ..tried(9, &[(5, 200)]) },
+    ]);
+    for attempt in 61..=200 {
+        owner.commit(vec![RunWrite { attempts: vec![row(7, attempt, 7)], ..write(1) }]);
+    }
+    let found = |more_than, after, limit| {
+        let found = owner.store.retried("ns".to_owned(), more_than, after, limit);
+        let found = wait(found).expect("a read").into_iter();
+        found.map(|it| (it.run.0, it.last.activity, it.last.attempt)).collect::<Vec<_>>()
+    };
+    let all = [(2, 7, 6), (2, 6, 5), (2, 5, 4), (1, 7, 200), (1, 6, 2)];
+    assert_eq!(found(1, None, 10), all);
+    assert_eq!(found(1, None, 2), all[..2]);
+    assert_eq!(found(1, Some((RunNumber(2), 6)), 2), all[2..4]);
+    assert_eq!(found(3, None, 10), all[..4]);
+    assert_eq!(found(4, None, 10), [(2, 7, 6), (2, 6, 5), (1, 7, 200)]);
+    assert_eq!(found(5, None, 10), [(2, 7, 6), (1, 7, 200)]);
+    assert_eq!(found(100, None, 10), [(1, 7, 200)]);
+    assert_eq!(found(200, None, 10), []);
+    let one = wait(owner.store.retried("ns".to_owned(), 100, None, 1)).expect("a read");
+    assert_eq!(one[0].identity, identity(1));
 }
 
 fn row(activity: i64, attempt: u32, fingerprint: u64) -> AttemptRow {

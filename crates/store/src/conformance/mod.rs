@@ -54,6 +54,7 @@ macro_rules! conformance_tests {
                     those_in_between_are_counted_by_fingerprint,
                     the_same_attempt_again_replaces_it,
                     activities_and_runs_do_not_mix,
+                    those_that_were_tried_more_often_are_found_newest_first,
                 ]
                 commits: [
                     an_empty_batch_advances_the_sequence,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::Data;
 use crate::{
     attempts::{FIRST, KEPT},
-    rows::{AttemptLog, AttemptRow, RunNumber},
+    rows::{AttemptLog, AttemptRow, Retried, RunNumber},
 };
 
 /// The attempts of one activity.
@@ -36,5 +36,29 @@ impl Data {
             },
             None => AttemptLog::default(),
         }
+    }
+
+    pub(super) fn retried(
+        &self,
+        namespace: &str,
+        more_than: u32,
+        after: Option<(RunNumber, i64)>,
+        limit: usize,
+    ) -> Vec<Retried> {
+        let after = after.unwrap_or((RunNumber(i64::MAX), i64::MAX));
+        let runs = self.runs.range(..=after.0).rev();
+        let all = runs.flat_map(|(number, run)| {
+            let logs = run.attempts.iter().rev().map(move |(activity, log)| (*activity, log));
+            logs.map(move |(activity, log)| (*number, activity, run, log))
+        });
+        let found = all.filter_map(|(number, activity, run, log)| {
+            let (_, last) = log.rows.last_key_value()?;
+            let is_meant = run.identity.namespace == namespace
+                && (number, activity) < after
+                && last.attempt > more_than.max(1);
+            let identity = run.identity.clone();
+            is_meant.then(|| Retried { run: number, identity, last: last.clone() })
+        });
+        found.take(limit).collect()
     }
 }

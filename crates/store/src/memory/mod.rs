@@ -29,8 +29,8 @@ use crate::{
     filter::{Field, Filter},
     rows::{
         AttemptLog, Batch, Epoch, EventBatch, Group, ItemKind, Lease, Listing, Lookup,
-        NamespaceRow, RunIdentity, RunNumber, RunRows, ShardNumber, StateRow, VisibilityPosition,
-        VisibilityRow,
+        NamespaceRow, Retried, RunIdentity, RunNumber, RunRows, ShardNumber, StateRow,
+        VisibilityPosition, VisibilityRow,
     },
     store::{Answer, Order, Store},
 };
@@ -172,6 +172,16 @@ impl Store for Memory {
 
     fn attempts(&self, run: RunNumber, activity: i64) -> Answer<'_, AttemptLog> {
         self.with(|data| Ok(data.attempts(run, activity)))
+    }
+
+    fn retried(
+        &self,
+        namespace: String,
+        more_than: u32,
+        after: Option<(RunNumber, i64)>,
+        limit: usize,
+    ) -> Answer<'_, Vec<Retried>> {
+        self.with(|data| Ok(data.retried(&namespace, more_than, after, limit)))
     }
 
     fn put_namespace(&self, row: NamespaceRow) -> Answer<'_, ()> {

@@ -8,7 +8,7 @@ use steadfast_retry::Timestamp;
 use super::{fault::Fault, number};
 use crate::{
     attempts::{FIRST, KEPT, LAST},
-    rows::{AttemptLog, AttemptOutcome, AttemptRow, RunNumber},
+    rows::{AttemptLog, AttemptOutcome, AttemptRow, Retried, RunIdentity, RunNumber},
 };
 
 pub(super) fn attempts(
@@ -18,6 +18,39 @@ pub(super) fn attempts(
 ) -> Result<AttemptLog, Fault> {
     let tx = db.transaction()?;
     Ok(AttemptLog { rows: kept(&tx, run, activity)?, dropped: dropped(&tx, run, activity)? })
+}
+
+pub(super) fn retried(
+    db: &mut Connection,
+    namespace: &str,
+    more_than: u32,
+    after: Option<(RunNumber, i64)>,
+    limit: usize,
+) -> Result<Vec<Retried>, Fault> {
+    // Of the first attempts, which are always kept, the one that tells most stands for all.
+    let sql = "SELECT kept.run, kept.activity, namespace, workflow_id, run_id
+        FROM attempts AS kept INDEXED BY attempts_by_number JOIN runs ON runs.id = kept.run
+        WHERE kept.attempt = min(?2 + 1, 5) AND kept.attempt BETWEEN 2 AND 5
+          AND (kept.run, kept.activity) < (?3, ?4) AND namespace = ?1
+          AND (?2 < 5 OR EXISTS (SELECT 1 FROM attempts AS later
+               WHERE later.run = kept.run AND later.activity = kept.activity
+                 AND later.attempt > ?2))
+        ORDER BY kept.run DESC, kept.activity DESC LIMIT ?5";
+    let tx = db.transaction()?;
+    let (run, activity) = after.unwrap_or((RunNumber(i64::MAX), i64::MAX));
+    let given = (namespace, more_than.max(1), run.0, activity, number::limit(limit));
+    let mut select = tx.prepare_cached(sql)?;
+    let mut rows = select.query(given)?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let run = RunNumber(row.get(0)?);
+        let identity =
+            RunIdentity { namespace: row.get(2)?, workflow_id: row.get(3)?, run_id: row.get(4)? };
+        if let Some(last) = last(&tx, run, row.get(1)?)? {
+            found.push(Retried { run, identity, last });
+        }
+    }
+    Ok(found)
 }
 
 pub(super) fn put(tx: &Transaction<'_>, run: RunNumber, row: &AttemptRow) -> Result<(), Fault> {
@@ -83,15 +116,24 @@ fn kept(tx: &Transaction<'_>, run: RunNumber, activity: i64) -> Result<Vec<Attem
     let mut rows = select.query((run.0, activity))?;
     let mut kept = Vec::new();
     while let Some(row) = rows.next()? {
-        let number = row.get(0)?;
-        let outcome = AttemptOutcome::from_number(number)
-            .ok_or_else(|| Fault::unreadable("attempts.outcome", number))?;
-        kept.push(attempt(row, outcome)?);
+        kept.push(attempt(row)?);
     }
     Ok(kept)
 }
 
-fn attempt(row: &Row<'_>, outcome: AttemptOutcome) -> rusqlite::Result<AttemptRow> {
+fn last(tx: &Transaction<'_>, run: RunNumber, activity: i64) -> Result<Option<AttemptRow>, Fault> {
+    let sql = "SELECT outcome, activity, attempt, activity_id, activity_type, worker,
+            scheduled_at, started_at, ended_at, error_type, message, fingerprint, why, next_at
+        FROM attempts WHERE run = ?1 AND activity = ?2 ORDER BY attempt DESC LIMIT 1";
+    let mut select = tx.prepare_cached(sql)?;
+    let mut rows = select.query((run.0, activity))?;
+    rows.next()?.map(attempt).transpose()
+}
+
+fn attempt(row: &Row<'_>) -> Result<AttemptRow, Fault> {
+    let number = row.get(0)?;
+    let outcome = AttemptOutcome::from_number(number)
+        .ok_or_else(|| Fault::unreadable("attempts.outcome", number))?;
     Ok(AttemptRow {
         outcome,
         activity: row.get(1)?,

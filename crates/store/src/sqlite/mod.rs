@@ -52,8 +52,8 @@ use crate::{
     error::Error,
     filter::{Field, Filter},
     rows::{
-        AttemptLog, Batch, EventBatch, Group, Lease, Listing, Lookup, NamespaceRow, RunNumber,
-        RunRows, ShardNumber, VisibilityPosition,
+        AttemptLog, Batch, EventBatch, Group, Lease, Listing, Lookup, NamespaceRow, Retried,
+        RunNumber, RunRows, ShardNumber, VisibilityPosition,
     },
     store::{Answer, Order, Store},
 };
@@ -292,6 +292,16 @@ impl Store for Sqlite {
 
     fn attempts(&self, run: RunNumber, activity: i64) -> Answer<'_, AttemptLog> {
         self.readers.call(move |db| attempts::attempts(db, run, activity))
+    }
+
+    fn retried(
+        &self,
+        namespace: String,
+        more_than: u32,
+        after: Option<(RunNumber, i64)>,
+        limit: usize,
+    ) -> Answer<'_, Vec<Retried>> {
+        self.readers.call(move |db| attempts::retried(db, &namespace, more_than, after, limit))
     }
 
     fn put_namespace(&self, row: NamespaceRow) -> Answer<'_, ()> {

@@ -5,7 +5,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use super::fault::Fault;
 
 /// The schema that this release reads and writes.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 /// "SDFT": what `file` and other tools tell our files by.
 pub(super) const APPLICATION_ID: i32 = 0x5344_4654;
@@ -27,7 +27,8 @@ pub(super) const TABLES: [&str; 12] = [
 ];
 
 /// Never change one that was released: add another.
-const MIGRATIONS: [&str; 1] = [include_str!("schema/0001_initial.sql")];
+const MIGRATIONS: [&str; 2] =
+    [include_str!("schema/0001_initial.sql"), include_str!("schema/0002_retried.sql")];
 
 /// Brings the file to [`VERSION`], all of it or nothing.
 pub(super) fn migrate(db: &mut Connection) -> Result<(), Fault> {

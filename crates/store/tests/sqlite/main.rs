@@ -5,6 +5,7 @@ mod backup;
 mod crash;
 mod damage;
 mod faults;
+mod older;
 mod speed;
 
 use std::{
