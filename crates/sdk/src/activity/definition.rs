@@ -1,0 +1,160 @@
+//! An activity as it is registered: a function, its name, and how it is run unless a call says
+//! otherwise.
+
+use std::{any::TypeId, fmt, pin::Pin, sync::Arc};
+
+use serde::{Serialize, de::DeserializeOwned};
+use steadfast_proto::common::Payloads;
+
+use super::{context::ActivityContext, options::ActivityOptions};
+use crate::{failure::Failure, name, payload};
+
+/// What an attempt comes to.
+pub(crate) type Attempt = Pin<Box<dyn Future<Output = Result<Option<Payloads>, Failure>> + Send>>;
+
+/// A function that can be an activity: `async fn(ActivityContext, Input) -> Result<Output, Error>`,
+/// or the same without the context. Input and output are what serde can write and read; the error is
+/// a [`Failure`] or anything that turns into one.
+pub trait ActivityFn<Shape>: Send + Sync + 'static {
+    /// What it takes.
+    type Input: DeserializeOwned + Serialize + Send + 'static;
+    /// What it gives.
+    type Output: DeserializeOwned + Serialize + Send + 'static;
+
+    /// Runs one attempt.
+    fn attempt(
+        &self,
+        ctx: ActivityContext,
+        input: Self::Input,
+    ) -> impl Future<Output = Result<Self::Output, Failure>> + Send + 'static;
+}
+
+/// The shape of an activity that takes a context.
+#[derive(Debug)]
+pub struct WithContext;
+/// The shape of an activity that takes none.
+#[derive(Debug)]
+pub struct WithoutContext;
+
+impl<F, Fut, I, O, E> ActivityFn<(WithContext, fn(I) -> (O, E))> for F
+where
+    F: Fn(ActivityContext, I) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<O, E>> + Send + 'static,
+    I: DeserializeOwned + Serialize + Send + 'static,
+    O: DeserializeOwned + Serialize + Send + 'static,
+    E: Into<Failure>,
+{
+    type Input = I;
+    type Output = O;
+
+    fn attempt(
+        &self,
+        ctx: ActivityContext,
+        input: I,
+    ) -> impl Future<Output = Result<O, Failure>> + Send + 'static {
+        let running = self(ctx, input);
+        async move { running.await.map_err(Into::into) }
+    }
+}
+
+impl<F, Fut, I, O, E> ActivityFn<(WithoutContext, fn(I) -> (O, E))> for F
+where
+    F: Fn(I) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<O, E>> + Send + 'static,
+    I: DeserializeOwned + Serialize + Send + 'static,
+    O: DeserializeOwned + Serialize + Send + 'static,
+    E: Into<Failure>,
+{
+    type Input = I;
+    type Output = O;
+
+    fn attempt(
+        &self,
+        _: ActivityContext,
+        input: I,
+    ) -> impl Future<Output = Result<O, Failure>> + Send + 'static {
+        let running = self(input);
+        async move { running.await.map_err(Into::into) }
+    }
+}
+
+/// An activity to register.
+///
+/// ```
+/// use steadfast::{Activity, Failure, RetryPolicy};
+///
+/// async fn charge(order: String) -> Result<String, Failure> {
+///     Ok(format!("{order} is paid"))
+/// }
+/// let activity = Activity::new(charge).retry(RetryPolicy::new().max_attempts(3));
+/// assert_eq!(activity.name(), "charge");
+/// ```
+#[derive(Clone)]
+pub struct Activity {
+    name: String,
+    function: TypeId,
+    run: Arc<dyn Fn(ActivityContext, Option<Payloads>) -> Attempt + Send + Sync>,
+    pub(crate) options: ActivityOptions,
+}
+
+impl Activity {
+    /// A function, under its own name. A closure needs one: see [`named`](Self::named).
+    pub fn new<F, Shape>(function: F) -> Self
+    where
+        F: ActivityFn<Shape>,
+    {
+        Self {
+            name: name::of_type::<F>().to_owned(),
+            function: TypeId::of::<F>(),
+            run: Arc::new(move |ctx, input| {
+                match payload::decode_one::<F::Input>(input.as_ref()) {
+                    Ok(input) => {
+                        let running = function.attempt(ctx, input);
+                        Box::pin(async move { Ok(payload::encode_one(&running.await?)?) })
+                    }
+                    // It would be the same at every attempt.
+                    Err(error) => Box::pin(async { Err(Failure::from(error).non_retryable()) }),
+                }
+            }),
+            options: ActivityOptions::default(),
+        }
+    }
+
+    /// Under another name.
+    #[must_use]
+    pub fn named(self, name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..self }
+    }
+
+    /// Run so, unless a call says otherwise.
+    #[must_use]
+    pub fn options(self, options: ActivityOptions) -> Self {
+        Self { options, ..self }
+    }
+
+    /// Tried again so, unless a call says otherwise.
+    #[must_use]
+    pub fn retry(self, policy: impl Into<crate::policy::RetryPolicy>) -> Self {
+        Self { options: self.options.retry(policy), ..self }
+    }
+
+    /// Its name in history.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Which function it is, so that a call by function finds its name.
+    pub(crate) fn function(&self) -> TypeId {
+        self.function
+    }
+
+    pub(crate) fn run(&self, ctx: ActivityContext, input: Option<Payloads>) -> Attempt {
+        (self.run)(ctx, input)
+    }
+}
+
+impl fmt::Debug for Activity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Activity").field("name", &self.name).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,18 @@
+//! The errors that a workflow's code can catch. They are read from history, so they are the same
+//! at every replay.
+
+mod activity;
+mod child;
+mod terminal;
+
+pub use activity::{ActivityError, RetryExhausted, TimeoutError};
+pub use child::ChildError;
+pub use steadfast_retry::TimeoutKind;
+pub use terminal::TerminalError;
+
+pub(crate) use child::ALREADY_STARTED;
+
+/// The work was cancelled, or the scope that it was begun in.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("cancelled")]
+pub struct Cancelled;

@@ -1,0 +1,30 @@
+//! Inputs at a call: by value or by reference, and `&str` where a `String` is wanted.
+
+use serde::Serialize;
+use steadfast_proto::common::Payloads;
+
+use crate::payload::{CodecError, encode_one};
+
+/// Something that can be given as an input of type `T`.
+pub trait Input<T> {
+    /// As history keeps it.
+    fn encode(&self) -> Result<Option<Payloads>, CodecError>;
+}
+
+impl<T: Serialize> Input<T> for T {
+    fn encode(&self) -> Result<Option<Payloads>, CodecError> {
+        encode_one(self)
+    }
+}
+
+impl<T: Serialize> Input<T> for &T {
+    fn encode(&self) -> Result<Option<Payloads>, CodecError> {
+        encode_one(*self)
+    }
+}
+
+impl Input<String> for &str {
+    fn encode(&self) -> Result<Option<Payloads>, CodecError> {
+        encode_one(*self)
+    }
+}

@@ -1,0 +1,67 @@
+//! Why a run's code cannot go on with its history.
+
+use steadfast_proto::enums::WorkflowTaskFailedCause;
+
+use crate::failure::Failure;
+
+/// The code does not do what history says it did.
+///
+/// ```text
+/// non-determinism at event 5: history has ActivityTaskScheduled "charge", the code asks for a timer of 10s
+/// ```
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("non-determinism at event {event_id}: history has {history}, the code {code}")]
+pub struct NonDeterminism {
+    /// The event that does not fit.
+    pub event_id: i64,
+    /// What history has there.
+    pub history: String,
+    /// What the code did.
+    pub code: String,
+}
+
+/// Why a run's code cannot go on with its history. The run stays as it is until code comes that can.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Broken {
+    /// The code is not the code that wrote the history.
+    #[error(transparent)]
+    NonDeterminism(#[from] NonDeterminism),
+    /// The code panicked.
+    #[error("the workflow's code panicked: {0}")]
+    Panic(String),
+    /// Nobody has registered such a workflow here.
+    #[error("no workflow {name:?} is registered here; there are {known:?}")]
+    UnknownWorkflow {
+        /// Its name.
+        name: String,
+        /// Those that are.
+        known: Vec<String>,
+    },
+    /// The history does not begin with its beginning, or has a hole.
+    #[error("the history is not whole: {0}")]
+    Incomplete(String),
+}
+
+impl Broken {
+    /// What the engine calls it.
+    pub(crate) fn cause(&self) -> WorkflowTaskFailedCause {
+        match self {
+            Self::NonDeterminism(_) => WorkflowTaskFailedCause::NonDeterministicError,
+            Self::Panic(_) | Self::UnknownWorkflow { .. } | Self::Incomplete(_) => {
+                WorkflowTaskFailedCause::WorkflowWorkerUnhandledFailure
+            }
+        }
+    }
+
+    /// As the engine and people are told.
+    pub(crate) fn to_failure(&self) -> Failure {
+        let error_type = match self {
+            Self::NonDeterminism(_) => "NonDeterminismError",
+            Self::Panic(_) => "PanicError",
+            Self::UnknownWorkflow { .. } => "UnknownWorkflow",
+            Self::Incomplete(_) => "IncompleteHistory",
+        };
+        Failure::new(self.to_string()).of_type(error_type)
+    }
+}

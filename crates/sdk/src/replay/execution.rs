@@ -1,0 +1,461 @@
+//! One run's code and its history, kept in step.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use steadfast_proto::{
+    command::{
+        CancelWorkflowExecutionCommandAttributes, Command,
+        CompleteWorkflowExecutionCommandAttributes, FailWorkflowExecutionCommandAttributes,
+        command::Attributes as C,
+    },
+    common::Payloads,
+    enums::{CommandType, QueryResultType},
+    failure::{Failure as Wire, failure::FailureInfo},
+    history::{
+        HistoryEvent, WorkflowExecutionStartedEventAttributes, history_event::Attributes as E,
+    },
+    prost_types, protocol,
+    query::{WorkflowQuery, WorkflowQueryResult},
+};
+
+use super::{
+    broken::Broken,
+    expect,
+    turns::{Turn, answers, is_command, turns},
+    updates,
+};
+use crate::{
+    error::ALREADY_STARTED,
+    failure::Failure,
+    payload,
+    registry::Registry,
+    workflow::{
+        Ending, Issued, Journal, MARKERS, Outcome, Tasks, VALUE, WorkflowContext, WorkflowInfo,
+        command,
+    },
+};
+
+/// A workflow task, as far as the code is concerned.
+#[derive(Debug, Default)]
+pub(crate) struct Work {
+    /// The history since the last workflow task that this execution has seen; all of it, if it
+    /// has seen none.
+    pub(crate) events: Vec<HistoryEvent>,
+    /// Updates that wait to be looked at.
+    pub(crate) messages: Vec<protocol::Message>,
+    /// Queries that are answered with the task, by their id.
+    pub(crate) queries: BTreeMap<String, WorkflowQuery>,
+}
+
+/// What the code says to a workflow task.
+#[derive(Debug, Default)]
+pub(crate) struct Answer {
+    pub(crate) commands: Vec<Command>,
+    pub(crate) messages: Vec<protocol::Message>,
+    pub(crate) query_results: BTreeMap<String, WorkflowQueryResult>,
+    /// Whether the run closes with it.
+    pub(crate) closes: bool,
+}
+
+/// One run's code and where it is in its history.
+#[derive(Debug)]
+pub(crate) struct Execution {
+    journal: Arc<Journal>,
+    tasks: Option<Tasks>,
+    /// Commands that the code has issued and history has not shown yet.
+    expected: VecDeque<Issued>,
+    /// Updates that were given to the code, by id.
+    pub(crate) updates: BTreeSet<String>,
+    last_started: i64,
+    cancel_requested: bool,
+    closed: bool,
+}
+
+impl Execution {
+    /// A run whose history is not read yet.
+    pub(crate) fn new(registry: Arc<Registry>, info: WorkflowInfo) -> Self {
+        Self {
+            journal: Journal::new(info, registry),
+            tasks: None,
+            expected: VecDeque::new(),
+            updates: BTreeSet::new(),
+            last_started: 0,
+            cancel_requested: false,
+            closed: false,
+        }
+    }
+
+    /// The start of the last workflow task that it has seen; 0 if it has seen none.
+    pub(crate) fn last_started(&self) -> i64 {
+        self.last_started
+    }
+
+    /// Takes a workflow task and says what the code answers.
+    pub(crate) fn advance(&mut self, work: Work) -> Result<Answer, Broken> {
+        let mut answer = Answer::default();
+        let mut turns = turns(work.events);
+        while let Some(turn) = turns.pop_front() {
+            let live = turn.asks && !turn.answered;
+            if turn.answered {
+                self.look_ahead(turns.front());
+            }
+            self.journal.state().replaying = !live;
+            let messages = if live { work.messages.as_slice() } else { &[] };
+            self.take(&turn, turns.front(), messages)?;
+            if turn.asks {
+                self.settle(&mut answer, live)?;
+            }
+        }
+        for (id, query) in &work.queries {
+            answer.query_results.insert(id.clone(), query_result(self.query(query)));
+        }
+        answer.closes = self.closed;
+        Ok(answer)
+    }
+
+    /// Asks the code something. It is not changed by that.
+    pub(crate) fn query(&self, query: &WorkflowQuery) -> Result<Option<Payloads>, Failure> {
+        let handler = {
+            let state = self.journal.state();
+            let handlers = &state.handlers.queries;
+            handlers.get(&query.query_type).cloned().ok_or_else(|| {
+                let known: Vec<_> = handlers.keys().collect();
+                let name = &query.query_type;
+                Failure::new(format!("unknown queryType {name}. KnownQueryTypes={known:?}"))
+                    .of_type("UnknownQuery")
+            })?
+        };
+        let asked = || handler(query.query_args.clone());
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(asked)).unwrap_or_else(|panic| {
+            let words = crate::workflow::words(panic.as_ref());
+            Err(Failure::new(words).of_type("PanicError"))
+        })
+    }
+
+    /// Reads, for a turn that is replayed, what history knows of its answer.
+    fn look_ahead(&mut self, next: Option<&Turn>) {
+        let mut state = self.journal.state();
+        state.ahead.clear();
+        for attributes in answers(next) {
+            if let E::MarkerRecordedEventAttributes(marker) = attributes {
+                if MARKERS.contains(&marker.marker_name.as_str()) {
+                    let value = marker.details.get(VALUE);
+                    let value = value.and_then(|value| value.payloads.first()).cloned();
+                    state.ahead.push_back((marker.marker_name.clone(), value));
+                }
+            }
+        }
+    }
+
+    fn take(
+        &mut self,
+        turn: &Turn,
+        next: Option<&Turn>,
+        messages: &[protocol::Message],
+    ) -> Result<(), Broken> {
+        self.set_time(turn);
+        for event in &turn.events {
+            if is_command(event) {
+                let issued = self.expected.pop_front();
+                expect::check(issued.as_ref(), event)?;
+                self.record(event, issued.as_ref());
+            } else {
+                self.apply(event)?;
+            }
+            self.run()?;
+        }
+        let last = turn.events.last().map_or(0, |event| event.event_id);
+        if let Some(issued) = self.expected.front() {
+            return Err(expect::missing(issued, last).into());
+        }
+        if turn.asks {
+            self.last_started = last;
+            updates::deliver(&self.journal, &mut self.updates, messages, answers(next), last);
+            self.run()?;
+        }
+        Ok(())
+    }
+
+    /// The time of a turn is that of its question.
+    fn set_time(&self, turn: &Turn) {
+        if let Some(time) = turn.events.last().and_then(|event| event.event_time.as_ref()) {
+            self.journal.state().now = instant(time);
+        }
+    }
+
+    fn run(&mut self) -> Result<(), Broken> {
+        match &mut self.tasks {
+            Some(tasks) => tasks.run(&self.journal).map_err(|panic| Broken::Panic(panic.0)),
+            None => Ok(()),
+        }
+    }
+
+    /// After a turn: what the code issued goes to the engine, and is to be found in history.
+    fn settle(&mut self, answer: &mut Answer, live: bool) -> Result<(), Broken> {
+        self.end();
+        let (commands, messages) = {
+            let mut state = self.journal.state();
+            (std::mem::take(&mut state.commands), std::mem::take(&mut state.messages))
+        };
+        if self.tasks.is_none() {
+            let first = "the first event is not the start of a workflow".to_owned();
+            return Err(Broken::Incomplete(first));
+        }
+        if live {
+            answer.commands = commands.iter().map(|issued| issued.command.clone()).collect();
+            answer.messages = messages;
+        }
+        // A refusal leaves no event.
+        self.expected.extend(commands.into_iter().filter(|issued| !updates::is_refusal(issued)));
+        Ok(())
+    }
+
+    /// If the code has ended, the run closes.
+    fn end(&mut self) {
+        let Some(ending) = self.tasks.as_mut().and_then(Tasks::take_ending) else { return };
+        self.closed = true;
+        let close = match ending {
+            Ending::Completed(result) => command(
+                CommandType::CompleteWorkflowExecution,
+                C::CompleteWorkflowExecutionCommandAttributes(
+                    CompleteWorkflowExecutionCommandAttributes { result },
+                ),
+            ),
+            Ending::Failed(failure) => self.close_failed(failure),
+        };
+        self.journal.state().tell(close);
+    }
+
+    fn close_failed(&self, mut failure: Failure) -> Command {
+        if let Some(next) = failure.take_next() {
+            return command(
+                CommandType::ContinueAsNewWorkflowExecution,
+                C::ContinueAsNewWorkflowExecutionCommandAttributes(*next),
+            );
+        }
+        if self.cancel_requested && failure.is_cancelled() {
+            return command(
+                CommandType::CancelWorkflowExecution,
+                C::CancelWorkflowExecutionCommandAttributes(
+                    CancelWorkflowExecutionCommandAttributes { details: None },
+                ),
+            );
+        }
+        command(
+            CommandType::FailWorkflowExecution,
+            C::FailWorkflowExecutionCommandAttributes(FailWorkflowExecutionCommandAttributes {
+                failure: Some(failure.into_wire()),
+            }),
+        )
+    }
+
+    /// History has a command.
+    fn record(&self, event: &HistoryEvent, issued: Option<&Issued>) {
+        if let Some(slot) = issued.and_then(|issued| issued.slot) {
+            self.journal.state().recorded(slot, event.event_id);
+        }
+    }
+
+    /// Something has happened to the run.
+    fn apply(&mut self, event: &HistoryEvent) -> Result<(), Broken> {
+        let Some(attributes) = &event.attributes else { return Ok(()) };
+        match attributes {
+            E::WorkflowExecutionStartedEventAttributes(started) => self.begin(started)?,
+            E::WorkflowExecutionSignaledEventAttributes(signal) => {
+                let input = signal.input.clone();
+                self.journal.state().inbox.put(&signal.signal_name, input);
+            }
+            E::WorkflowExecutionCancelRequestedEventAttributes(_) => {
+                self.cancel_requested = true;
+                self.journal.state().cancel_requested();
+            }
+            E::WorkflowExecutionUpdateAdmittedEventAttributes(admitted) => {
+                updates::admit(&self.journal, &mut self.updates, admitted, event.event_id);
+            }
+            E::WorkflowTaskStartedEventAttributes(started) => {
+                let mut state = self.journal.state();
+                state.info.history_length = u64::try_from(event.event_id).unwrap_or_default();
+                state.info.should_continue_as_new = started.suggest_continue_as_new;
+            }
+            other => self.follow(other),
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, started: &WorkflowExecutionStartedEventAttributes) -> Result<(), Broken> {
+        let name = started.workflow_type.as_ref().map(|it| it.name.clone()).unwrap_or_default();
+        {
+            let mut state = self.journal.state();
+            state.info.original_run_id.clone_from(&started.original_execution_run_id);
+            state.info.workflow_type.clone_from(&name);
+            state.info.attempt = u32::try_from(started.attempt).unwrap_or(1).max(1);
+            if let Some(queue) = &started.task_queue {
+                state.info.task_queue.clone_from(&queue.name);
+            }
+        }
+        let registry = Arc::clone(&self.journal.registry);
+        let Some(workflow) = registry.workflow(&name) else {
+            let known = registry.names().0.into_iter().map(str::to_owned).collect();
+            return Err(Broken::UnknownWorkflow { name, known });
+        };
+        let ctx = WorkflowContext::new(Arc::clone(&self.journal));
+        self.tasks = Some(Tasks::new(workflow.begin(ctx, started.input.clone())));
+        Ok(())
+    }
+
+    /// Something came of what the code asked for.
+    fn follow(&self, attributes: &E) {
+        let mut state = self.journal.state();
+        match attributes {
+            E::ActivityTaskStartedEventAttributes(started) => {
+                let slot = state.slot_of(started.scheduled_event_id);
+                if let Some(slot) = slot.and_then(|slot| state.slot_mut(slot)) {
+                    slot.attempt = u32::try_from(started.attempt).unwrap_or_default();
+                }
+            }
+            E::ChildWorkflowExecutionStartedEventAttributes(started) => {
+                let execution = started.workflow_execution.as_ref();
+                let run_id = execution.map(|it| it.run_id.clone()).unwrap_or_default();
+                if let Some(slot) = state.slot_of(started.initiated_event_id) {
+                    state.resolve(slot, Ok(payload::encode_one(&run_id).unwrap_or_default()));
+                }
+            }
+            E::StartChildWorkflowExecutionFailedEventAttributes(failed) => {
+                let start = state.slot_of(failed.initiated_event_id);
+                let end = state.take_end_of(failed.initiated_event_id);
+                for slot in [start, end].into_iter().flatten() {
+                    let taken = Failure::new("the workflow id is taken").of_type(ALREADY_STARTED);
+                    state.resolve(slot, Err(Box::new(taken.into_wire())));
+                }
+            }
+            _ => {
+                if let Some((slot, outcome)) = child_end(attributes) {
+                    if let Some(slot) = state.take_end_of(slot) {
+                        state.resolve(slot, outcome);
+                    }
+                } else if let Some((event, outcome)) = end(attributes) {
+                    if let Some(slot) = state.take_slot_of(event) {
+                        state.resolve(slot, outcome);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Execution {
+    /// What the code drops when it is put away is not its doing.
+    fn drop(&mut self) {
+        self.journal.close();
+    }
+}
+
+/// The end of an activity, a timer, or a call of another workflow: of which command, and how.
+fn end(attributes: &E) -> Option<(i64, Outcome)> {
+    let failed = |failure: &Option<Wire>| Err(Box::new(failure.clone().unwrap_or_default()));
+    Some(match attributes {
+        E::ActivityTaskCompletedEventAttributes(it) => {
+            (it.scheduled_event_id, Ok(it.result.clone()))
+        }
+        E::ActivityTaskFailedEventAttributes(it) => {
+            let failure = of_activity(it.failure.as_ref(), it.retry_state);
+            (it.scheduled_event_id, Err(failure))
+        }
+        E::ActivityTaskTimedOutEventAttributes(it) => {
+            let failure = of_activity(it.failure.as_ref(), it.retry_state);
+            (it.scheduled_event_id, Err(failure))
+        }
+        E::ActivityTaskCanceledEventAttributes(it) => {
+            (it.scheduled_event_id, Err(cancelled(it.details.clone())))
+        }
+        E::TimerFiredEventAttributes(it) => (it.started_event_id, Ok(None)),
+        E::ExternalWorkflowExecutionSignaledEventAttributes(it) => {
+            (it.initiated_event_id, Ok(None))
+        }
+        E::ExternalWorkflowExecutionCancelRequestedEventAttributes(it) => {
+            (it.initiated_event_id, Ok(None))
+        }
+        E::SignalExternalWorkflowExecutionFailedEventAttributes(it) => {
+            (it.initiated_event_id, failed(&Some(no_such_workflow())))
+        }
+        E::RequestCancelExternalWorkflowExecutionFailedEventAttributes(it) => {
+            (it.initiated_event_id, failed(&Some(no_such_workflow())))
+        }
+        _ => return None,
+    })
+}
+
+/// The end of a child workflow.
+fn child_end(attributes: &E) -> Option<(i64, Outcome)> {
+    use steadfast_proto::failure::{TerminatedFailureInfo, TimeoutFailureInfo};
+    let of_kind = |message: &str, info| {
+        let failure_info = Some(info);
+        Box::new(Wire { message: message.to_owned(), failure_info, ..Wire::default() })
+    };
+    Some(match attributes {
+        E::ChildWorkflowExecutionCompletedEventAttributes(it) => {
+            (it.initiated_event_id, Ok(it.result.clone()))
+        }
+        E::ChildWorkflowExecutionFailedEventAttributes(it) => {
+            (it.initiated_event_id, Err(Box::new(it.failure.clone().unwrap_or_default())))
+        }
+        E::ChildWorkflowExecutionCanceledEventAttributes(it) => {
+            (it.initiated_event_id, Err(cancelled(it.details.clone())))
+        }
+        E::ChildWorkflowExecutionTimedOutEventAttributes(it) => {
+            let info = FailureInfo::TimeoutFailureInfo(TimeoutFailureInfo::default());
+            (it.initiated_event_id, Err(of_kind("the child timed out", info)))
+        }
+        E::ChildWorkflowExecutionTerminatedEventAttributes(it) => {
+            let info = FailureInfo::TerminatedFailureInfo(TerminatedFailureInfo::default());
+            (it.initiated_event_id, Err(of_kind("the child was terminated", info)))
+        }
+        _ => return None,
+    })
+}
+
+/// An activity's failure, with why it was not tried again.
+fn of_activity(failure: Option<&Wire>, retry_state: i32) -> Box<Wire> {
+    use steadfast_proto::failure::ActivityFailureInfo;
+    let info = ActivityFailureInfo { retry_state, ..ActivityFailureInfo::default() };
+    Box::new(Wire {
+        message: "activity failed".to_owned(),
+        cause: failure.cloned().map(Box::new),
+        failure_info: Some(FailureInfo::ActivityFailureInfo(info)),
+        ..Wire::default()
+    })
+}
+
+fn cancelled(details: Option<Payloads>) -> Box<Wire> {
+    Box::new(Failure::cancelled(details).into_wire())
+}
+
+fn no_such_workflow() -> Wire {
+    Failure::new("there is no such workflow").of_type("WorkflowNotFound").into_wire()
+}
+
+fn query_result(answered: Result<Option<Payloads>, Failure>) -> WorkflowQueryResult {
+    match answered {
+        Ok(answer) => WorkflowQueryResult {
+            result_type: QueryResultType::Answered.into(),
+            answer,
+            ..WorkflowQueryResult::default()
+        },
+        Err(failure) => WorkflowQueryResult {
+            result_type: QueryResultType::Failed.into(),
+            error_message: failure.message().to_owned(),
+            failure: Some(failure.into_wire()),
+            ..WorkflowQueryResult::default()
+        },
+    }
+}
+
+fn instant(time: &prost_types::Timestamp) -> SystemTime {
+    let seconds = u64::try_from(time.seconds).unwrap_or_default();
+    let nanos = u32::try_from(time.nanos).unwrap_or_default();
+    UNIX_EPOCH + Duration::new(seconds, nanos)
+}

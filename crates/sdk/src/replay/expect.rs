@@ -1,0 +1,175 @@
+//! Commands of the code, held against the events of history.
+
+use steadfast_proto::{
+    command::{Command, command::Attributes as C},
+    enums::CommandType,
+    history::{HistoryEvent, history_event::Attributes as E},
+    prost_types,
+};
+
+use super::broken::NonDeterminism;
+use crate::{span, workflow::Issued};
+
+/// Whether an event is the trace of this command; if not, what is wrong.
+pub(crate) fn check(issued: Option<&Issued>, event: &HistoryEvent) -> Result<(), NonDeterminism> {
+    let Some(issued) = issued else {
+        return Err(differs(event, "has nothing more to do there".to_owned()));
+    };
+    match fits(issued, event) {
+        true => Ok(()),
+        false => Err(differs(event, asks(&issued.command))),
+    }
+}
+
+/// The code asked for something that history does not have.
+pub(crate) fn missing(issued: &Issued, event_id: i64) -> NonDeterminism {
+    let history = "no such command".to_owned();
+    NonDeterminism { event_id, history, code: asks(&issued.command) }
+}
+
+fn differs(event: &HistoryEvent, code: String) -> NonDeterminism {
+    NonDeterminism { event_id: event.event_id, history: describe(event), code }
+}
+
+/// What has to be the same: the kind, and the name by which the follower events know it.
+fn fits(issued: &Issued, event: &HistoryEvent) -> bool {
+    let (Some(command), Some(event)) = (&issued.command.attributes, &event.attributes) else {
+        return false;
+    };
+    match (command, event) {
+        (
+            C::ScheduleActivityTaskCommandAttributes(command),
+            E::ActivityTaskScheduledEventAttributes(event),
+        ) => {
+            command.activity_id == event.activity_id
+                && command.activity_type == event.activity_type
+                && (!issued.exact || command.input == event.input)
+        }
+        (C::StartTimerCommandAttributes(command), E::TimerStartedEventAttributes(event)) => {
+            command.timer_id == event.timer_id
+                && (!issued.exact || command.start_to_fire_timeout == event.start_to_fire_timeout)
+        }
+        (C::CancelTimerCommandAttributes(command), E::TimerCanceledEventAttributes(event)) => {
+            command.timer_id == event.timer_id
+        }
+        (
+            C::RequestCancelActivityTaskCommandAttributes(command),
+            E::ActivityTaskCancelRequestedEventAttributes(event),
+        ) => command.scheduled_event_id == event.scheduled_event_id,
+        (C::RecordMarkerCommandAttributes(command), E::MarkerRecordedEventAttributes(event)) => {
+            command.marker_name == event.marker_name && command.details == event.details
+        }
+        (
+            C::StartChildWorkflowExecutionCommandAttributes(command),
+            E::StartChildWorkflowExecutionInitiatedEventAttributes(event),
+        ) => {
+            command.workflow_id == event.workflow_id && command.workflow_type == event.workflow_type
+        }
+        (
+            C::SignalExternalWorkflowExecutionCommandAttributes(command),
+            E::SignalExternalWorkflowExecutionInitiatedEventAttributes(event),
+        ) => {
+            let to = |execution: &Option<steadfast_proto::common::WorkflowExecution>| {
+                execution.as_ref().map(|to| to.workflow_id.clone())
+            };
+            command.signal_name == event.signal_name
+                && to(&command.execution) == to(&event.workflow_execution)
+        }
+        (
+            C::RequestCancelExternalWorkflowExecutionCommandAttributes(command),
+            E::RequestCancelExternalWorkflowExecutionInitiatedEventAttributes(event),
+        ) => {
+            let to = event.workflow_execution.as_ref().map(|to| to.workflow_id.as_str());
+            Some(command.workflow_id.as_str()) == to
+        }
+        (
+            C::ProtocolMessageCommandAttributes(_),
+            E::WorkflowExecutionUpdateAcceptedEventAttributes(_)
+            | E::WorkflowExecutionUpdateCompletedEventAttributes(_),
+        )
+        | (
+            C::CompleteWorkflowExecutionCommandAttributes(_),
+            E::WorkflowExecutionCompletedEventAttributes(_),
+        )
+        | (
+            C::FailWorkflowExecutionCommandAttributes(_),
+            E::WorkflowExecutionFailedEventAttributes(_)
+            // The whole workflow is tried again.
+            | E::WorkflowExecutionContinuedAsNewEventAttributes(_),
+        )
+        | (
+            C::CancelWorkflowExecutionCommandAttributes(_),
+            E::WorkflowExecutionCanceledEventAttributes(_),
+        )
+        | (
+            C::ContinueAsNewWorkflowExecutionCommandAttributes(_),
+            E::WorkflowExecutionContinuedAsNewEventAttributes(_),
+        ) => true,
+        // A cron workflow goes on after each completion.
+        (
+            C::CompleteWorkflowExecutionCommandAttributes(_),
+            E::WorkflowExecutionContinuedAsNewEventAttributes(_),
+        ) => true,
+        _ => false,
+    }
+}
+
+/// What the code asks for, as the end of a sentence that begins with "the code".
+fn asks(command: &Command) -> String {
+    match &command.attributes {
+        Some(C::ScheduleActivityTaskCommandAttributes(it)) => {
+            let name = it.activity_type.as_ref().map(|it| it.name.as_str()).unwrap_or_default();
+            format!("asks for activity {name:?}")
+        }
+        Some(C::StartTimerCommandAttributes(it)) => {
+            format!("asks for a timer of {}", shown(it.start_to_fire_timeout.as_ref()))
+        }
+        Some(C::CancelTimerCommandAttributes(it)) => format!("cancels timer {}", it.timer_id),
+        Some(C::RequestCancelActivityTaskCommandAttributes(it)) => {
+            format!("cancels the activity of event {}", it.scheduled_event_id)
+        }
+        Some(C::RecordMarkerCommandAttributes(it)) => {
+            format!("records a marker {:?}", it.marker_name)
+        }
+        Some(C::StartChildWorkflowExecutionCommandAttributes(it)) => {
+            format!("starts child workflow {:?}", it.workflow_id)
+        }
+        Some(C::SignalExternalWorkflowExecutionCommandAttributes(it)) => {
+            format!("sends signal {:?}", it.signal_name)
+        }
+        Some(C::CompleteWorkflowExecutionCommandAttributes(_)) => "completes".to_owned(),
+        Some(C::FailWorkflowExecutionCommandAttributes(it)) => {
+            let message = it.failure.as_ref().map(|it| it.message.as_str()).unwrap_or_default();
+            format!("fails: {message}")
+        }
+        _ => {
+            let kind = CommandType::try_from(command.command_type).unwrap_or_default();
+            format!("issues {kind:?}")
+        }
+    }
+}
+
+fn describe(event: &HistoryEvent) -> String {
+    let kind = event.event_type();
+    match &event.attributes {
+        Some(E::ActivityTaskScheduledEventAttributes(it)) => {
+            let name = it.activity_type.as_ref().map(|it| it.name.as_str()).unwrap_or_default();
+            format!("{kind:?} {name:?}")
+        }
+        Some(E::TimerStartedEventAttributes(it)) => {
+            format!("{kind:?} of {}", shown(it.start_to_fire_timeout.as_ref()))
+        }
+        Some(E::MarkerRecordedEventAttributes(it)) => format!("{kind:?} {:?}", it.marker_name),
+        Some(E::StartChildWorkflowExecutionInitiatedEventAttributes(it)) => {
+            format!("{kind:?} {:?}", it.workflow_id)
+        }
+        Some(E::SignalExternalWorkflowExecutionInitiatedEventAttributes(it)) => {
+            format!("{kind:?} {:?}", it.signal_name)
+        }
+        _ => format!("{kind:?}"),
+    }
+}
+
+fn shown(span: Option<&prost_types::Duration>) -> String {
+    format!("{:?}", span.map(span::from_wire).unwrap_or_default())
+}

@@ -1,0 +1,193 @@
+//! Updates, between the messages of a workflow task, the code's handlers, and history.
+//!
+//! The code looks at them when it has seen all events of its turn, in the order in which they came:
+//! then it is the same at a replay, where those that were accepted are read from history.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use steadfast_proto::{
+    command::{ProtocolMessageCommandAttributes, command::Attributes as C},
+    enums::CommandType,
+    history::{WorkflowExecutionUpdateAdmittedEventAttributes, history_event::Attributes as E},
+    prost::{Message as _, Name as _},
+    prost_types::Any,
+    protocol::{self, message::SequencingId},
+    update,
+};
+
+use crate::{
+    failure::Failure,
+    workflow::{Issued, Journal, Spawned, UpdateTurn, command},
+};
+
+/// An update that is in history although nobody has looked at it: a reset carried it over.
+pub(crate) fn admit(
+    journal: &Arc<Journal>,
+    seen: &mut BTreeSet<String>,
+    admitted: &WorkflowExecutionUpdateAdmittedEventAttributes,
+    event_id: i64,
+) {
+    let Some(request) = admitted.request.clone() else { return };
+    let Some(id) = request.meta.as_ref().map(|meta| meta.update_id.clone()) else { return };
+    if seen.insert(id.clone()) {
+        journal.state().updates.push_back(UpdateTurn {
+            message_id: format!("{id}/request"),
+            id,
+            request,
+            sequencing_event_id: event_id,
+            accepted: false,
+        });
+    }
+}
+
+/// Gives the code the updates of a turn: those that came with the task, or, at a replay, those that
+/// history says were accepted.
+pub(crate) fn deliver<'a>(
+    journal: &Arc<Journal>,
+    seen: &mut BTreeSet<String>,
+    messages: &[protocol::Message],
+    answers: impl Iterator<Item = &'a E>,
+    last_event: i64,
+) {
+    let mut turns: Vec<UpdateTurn> = journal.state().updates.drain(..).collect();
+    for attributes in answers {
+        if let E::WorkflowExecutionUpdateAcceptedEventAttributes(accepted) = attributes {
+            match turns.iter_mut().find(|turn| turn.id == accepted.protocol_instance_id) {
+                Some(admitted) => admitted.accepted = true,
+                None => turns.push(UpdateTurn {
+                    id: accepted.protocol_instance_id.clone(),
+                    request: accepted.accepted_request.clone().unwrap_or_default(),
+                    message_id: accepted.accepted_request_message_id.clone(),
+                    sequencing_event_id: accepted.accepted_request_sequencing_event_id,
+                    accepted: true,
+                }),
+            }
+        }
+    }
+    turns.extend(messages.iter().filter_map(|message| requested(message, last_event)));
+    for turn in turns {
+        let first =
+            turn.accepted || !seen.contains(&turn.id) || turn.message_id.ends_with("/request");
+        seen.insert(turn.id.clone());
+        if first {
+            look_at(journal, turn);
+        }
+    }
+}
+
+fn requested(message: &protocol::Message, last_event: i64) -> Option<UpdateTurn> {
+    let body = message.body.as_ref()?;
+    let request = update::Request::decode(body.value.as_slice()).ok()?;
+    let sequencing_event_id = match message.sequencing_id {
+        Some(SequencingId::EventId(event)) => event,
+        Some(SequencingId::CommandIndex(_)) | None => last_event,
+    };
+    Some(UpdateTurn {
+        id: message.protocol_instance_id.clone(),
+        request,
+        message_id: message.id.clone(),
+        sequencing_event_id,
+        accepted: false,
+    })
+}
+
+/// Accepts an update and begins it, or refuses it.
+fn look_at(journal: &Arc<Journal>, turn: UpdateTurn) {
+    let input = turn.request.input.clone().unwrap_or_default();
+    let handler = {
+        let state = journal.state();
+        let handlers = &state.handlers.updates;
+        handlers.get(&input.name).cloned().ok_or_else(|| {
+            let known: Vec<_> = handlers.keys().collect();
+            Failure::new(format!("unknown update {}. KnownUpdates={known:?}", input.name))
+                .of_type("UnknownUpdate")
+        })
+    };
+    let checked = handler.and_then(|handler| {
+        if !turn.accepted {
+            (handler.validate)(input.args.clone())?;
+        }
+        Ok(handler)
+    });
+    match checked {
+        Ok(handler) => {
+            accept(journal, &turn);
+            let (journal_, handling) = (Arc::clone(journal), (handler.handle)(input.args));
+            let done = async move {
+                let outcome = handling.await;
+                complete(&journal_, &turn, outcome);
+            };
+            journal.state().spawned.push(Spawned(Box::pin(done)));
+        }
+        Err(failure) => refuse(journal, &turn, failure),
+    }
+}
+
+fn accept(journal: &Journal, turn: &UpdateTurn) {
+    let acceptance = update::Acceptance {
+        accepted_request_message_id: turn.message_id.clone(),
+        accepted_request_sequencing_event_id: turn.sequencing_event_id,
+        accepted_request: Some(turn.request.clone()),
+    };
+    let body = any(update::Acceptance::type_url(), acceptance.encode_to_vec());
+    send(journal, turn, "accept", body);
+}
+
+fn complete(
+    journal: &Journal,
+    turn: &UpdateTurn,
+    outcome: Result<Option<steadfast_proto::common::Payloads>, Failure>,
+) {
+    use update::outcome::Value;
+    let value = match outcome {
+        Ok(result) => Value::Success(result.unwrap_or_default()),
+        Err(failure) => Value::Failure(failure.into_wire()),
+    };
+    let response = update::Response {
+        meta: turn.request.meta.clone(),
+        outcome: Some(update::Outcome { value: Some(value) }),
+    };
+    let body = any(update::Response::type_url(), response.encode_to_vec());
+    send(journal, turn, "complete", body);
+}
+
+fn refuse(journal: &Journal, turn: &UpdateTurn, failure: Failure) {
+    let rejection = update::Rejection {
+        rejected_request_message_id: turn.message_id.clone(),
+        rejected_request_sequencing_event_id: turn.sequencing_event_id,
+        rejected_request: Some(turn.request.clone()),
+        failure: Some(failure.into_wire()),
+    };
+    let body = any(update::Rejection::type_url(), rejection.encode_to_vec());
+    send(journal, turn, REFUSE, body);
+}
+
+/// Sends a message, and the command that says where it stands among the others.
+fn send(journal: &Journal, turn: &UpdateTurn, what: &str, body: Any) {
+    let id = format!("{}/{what}", turn.id);
+    let mut state = journal.state();
+    state.messages.push(protocol::Message {
+        id: id.clone(),
+        protocol_instance_id: turn.id.clone(),
+        body: Some(body),
+        ..protocol::Message::default()
+    });
+    state.tell(command(
+        CommandType::ProtocolMessage,
+        C::ProtocolMessageCommandAttributes(ProtocolMessageCommandAttributes { message_id: id }),
+    ));
+}
+
+/// Whether a command carries a refusal, which leaves no event.
+pub(crate) fn is_refusal(issued: &Issued) -> bool {
+    match &issued.command.attributes {
+        Some(C::ProtocolMessageCommandAttributes(message)) => message.message_id.ends_with(REFUSE),
+        _ => false,
+    }
+}
+
+fn any(type_url: String, value: Vec<u8>) -> Any {
+    Any { type_url: format!("type.googleapis.com{type_url}"), value }
+}
+
+const REFUSE: &str = "refuse";

@@ -1,0 +1,362 @@
+//! What a workflow's code can do: everything that touches the world goes through here, and so into
+//! history.
+
+use std::{
+    fmt,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::{Duration, SystemTime},
+};
+
+use serde::{Serialize, de::DeserializeOwned};
+use steadfast_proto::{
+    command::ContinueAsNewWorkflowExecutionCommandAttributes as ContinueAsNew,
+    common::{Payloads, WorkflowType},
+    enums::ContinueAsNewInitiator,
+    taskqueue::TaskQueue,
+};
+use uuid::Uuid;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::{
+    activity::ActivityCall,
+    child::ChildCall,
+    definition::WorkflowFn,
+    external::ExternalWorkflow,
+    handlers::{Handling, StateCell, UpdateHandler},
+    journal::Journal,
+    marker,
+    saga::Saga,
+    scope::{CancelScope, Cancellation, ROOT},
+    signal::Signals,
+    timer::Timer,
+};
+use crate::{
+    activity::ActivityFn,
+    failure::Failure,
+    input::Input,
+    payload::{self, CodecError},
+};
+
+/// Who a run is.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct WorkflowInfo {
+    /// The namespace.
+    pub namespace: String,
+    /// The id that whoever started it gave it.
+    pub workflow_id: String,
+    /// The id of this run.
+    pub run_id: String,
+    /// The first run id that this run comes from: a reset keeps it.
+    pub original_run_id: String,
+    /// The name of the workflow.
+    pub workflow_type: String,
+    /// The queue that its tasks are on.
+    pub task_queue: String,
+    /// The attempt, if the workflow as a whole is retried.
+    pub attempt: u32,
+    /// How long its history is.
+    pub history_length: u64,
+    /// Whether the history is so long that it should go on as a new run.
+    pub should_continue_as_new: bool,
+}
+
+/// What a workflow's code can do.
+///
+/// It must do the same at every replay, so time, chance and ids come from here, and so does every
+/// wait; a select or join over its futures is the crate's own, or any that polls in a fixed order.
+#[derive(Clone)]
+pub struct WorkflowContext {
+    pub(crate) journal: Arc<Journal>,
+    pub(crate) scope: usize,
+}
+
+/// Activities, timers, and other workflows.
+impl WorkflowContext {
+    pub(crate) fn new(journal: Arc<Journal>) -> Self {
+        Self { journal, scope: ROOT }
+    }
+
+    /// Calls an activity.
+    pub fn activity<F, Shape, I>(&self, activity: F, input: I) -> ActivityCall<F::Output>
+    where
+        F: ActivityFn<Shape>,
+        I: Input<F::Input>,
+    {
+        // Only its type is needed: it says the name.
+        drop(activity);
+        let name = self.journal.registry.name_of::<F>().to_owned();
+        ActivityCall::new(self.clone(), name, input.encode())
+    }
+
+    /// Calls an activity by its name, whoever has it.
+    pub fn activity_named<T: DeserializeOwned>(
+        &self,
+        name: impl Into<String>,
+        input: &impl Serialize,
+    ) -> ActivityCall<T> {
+        ActivityCall::new(self.clone(), name.into(), payload::encode_one(input))
+    }
+
+    /// Waits. The wait outlives the process.
+    pub fn sleep(&self, span: Duration) -> Timer {
+        Timer::start(self, span, false)
+    }
+
+    /// Starts a timer whose length, too, must be as history has it.
+    pub(crate) fn exact_timer(&self, span: Duration) -> Timer {
+        Timer::start(self, span, true)
+    }
+
+    /// Calls a child workflow.
+    pub fn child<F, Shape, I>(&self, workflow: F, input: I) -> ChildCall<F::Output>
+    where
+        F: WorkflowFn<Shape>,
+        I: Input<F::Input>,
+    {
+        drop(workflow);
+        let name = self.journal.registry.name_of::<F>().to_owned();
+        ChildCall::new(self.clone(), name, input.encode())
+    }
+
+    /// Calls a child workflow by its name, whoever has it.
+    pub fn child_named<T: DeserializeOwned>(
+        &self,
+        name: impl Into<String>,
+        input: &impl Serialize,
+    ) -> ChildCall<T> {
+        ChildCall::new(self.clone(), name.into(), payload::encode_one(input))
+    }
+
+    /// Another workflow, to signal or to cancel.
+    pub fn external(&self, workflow_id: impl Into<String>) -> ExternalWorkflow {
+        ExternalWorkflow::new(self.clone(), workflow_id.into())
+    }
+
+    /// Something to undo steps with.
+    pub fn saga(&self) -> Saga {
+        Saga::new(self)
+    }
+}
+
+/// Messages from outside.
+impl WorkflowContext {
+    /// The signals of this name.
+    pub fn signals<T: DeserializeOwned>(&self, name: impl Into<String>) -> Signals<T> {
+        Signals::new(self.clone(), name.into())
+    }
+
+    /// Answers queries of this name. The handler only looks.
+    pub fn on_query<I, O>(
+        &self,
+        name: impl Into<String>,
+        handler: impl Fn(I) -> O + Send + Sync + 'static,
+    ) where
+        I: DeserializeOwned,
+        O: Serialize,
+    {
+        let answer = move |input: Option<Payloads>| {
+            let input = payload::decode_one(input.as_ref())?;
+            Ok(payload::encode_one(&handler(input))?)
+        };
+        self.journal.state().handlers.queries.insert(name.into(), Arc::new(answer));
+    }
+
+    /// Takes updates of this name.
+    pub fn on_update<I, O, E, Fut>(
+        &self,
+        name: impl Into<String>,
+        handler: impl Fn(Self, I) -> Fut + Send + Sync + 'static,
+    ) where
+        I: DeserializeOwned + 'static,
+        O: Serialize,
+        E: Into<Failure>,
+        Fut: Future<Output = Result<O, E>> + Send + 'static,
+    {
+        self.on_update_if(name, |_: &I| Ok::<_, Failure>(()), handler);
+    }
+
+    /// Takes updates of this name that a check lets pass. What it refuses leaves no trace.
+    pub fn on_update_if<I, O, E, R, Fut>(
+        &self,
+        name: impl Into<String>,
+        check: impl Fn(&I) -> Result<(), R> + Send + Sync + 'static,
+        handler: impl Fn(Self, I) -> Fut + Send + Sync + 'static,
+    ) where
+        I: DeserializeOwned + 'static,
+        O: Serialize,
+        E: Into<Failure>,
+        R: Into<Failure>,
+        Fut: Future<Output = Result<O, E>> + Send + 'static,
+    {
+        let validate = move |input: Option<Payloads>| {
+            let input = payload::decode_one(input.as_ref())?;
+            check(&input).map_err(Into::into)
+        };
+        // The handler lives in the journal: a strong context would keep it alive for ever.
+        let (journal, scope) = (Arc::downgrade(&self.journal), self.scope);
+        let handle = move |input: Option<Payloads>| -> Handling {
+            let Some(journal) = journal.upgrade() else {
+                return Box::pin(async { Err(Failure::new("the run is gone")) });
+            };
+            match payload::decode_one(input.as_ref()) {
+                Ok(input) => {
+                    let handling = handler(Self { journal, scope }, input);
+                    Box::pin(async move {
+                        let result = handling.await.map_err(Into::into)?;
+                        Ok(payload::encode_one(&result)?)
+                    })
+                }
+                Err(error) => Box::pin(async { Err(error.into()) }),
+            }
+        };
+        let handler = UpdateHandler { validate: Arc::new(validate), handle: Arc::new(handle) };
+        self.journal.state().handlers.updates.insert(name.into(), handler);
+    }
+
+    /// State to share with handlers.
+    pub fn state<T>(&self, value: T) -> StateCell<T> {
+        StateCell::new(value)
+    }
+
+    /// Waits until a condition holds. It is asked again whenever something has happened.
+    pub fn until<C: Fn() -> bool + Unpin>(&self, condition: C) -> Until<C> {
+        Until { ctx: self.clone(), condition }
+    }
+}
+
+/// Cancellation.
+impl WorkflowContext {
+    /// A part of the workflow that can be cancelled by itself, and is when this one is.
+    pub fn scope(&self) -> CancelScope {
+        let scope = self.journal.state().scopes.open(Some(self.scope));
+        CancelScope::new(Self { journal: Arc::clone(&self.journal), scope })
+    }
+
+    /// A context that no cancellation reaches: for cleaning up.
+    #[must_use]
+    pub fn shielded(&self) -> Self {
+        let scope = self.journal.state().scopes.open(None);
+        Self { journal: Arc::clone(&self.journal), scope }
+    }
+
+    /// Waits until somebody cancels the workflow, or the scope.
+    pub fn cancelled(&self) -> impl Future<Output = ()> + Send + use<> {
+        Cancellation { ctx: self.clone() }
+    }
+
+    /// Whether somebody has.
+    pub fn is_cancelled(&self) -> bool {
+        self.journal.state().is_cancelled(self.scope)
+    }
+}
+
+/// Time, chance, versions, and what the run is.
+impl WorkflowContext {
+    /// The time, the same at every replay.
+    pub fn now(&self) -> SystemTime {
+        self.journal.state().now
+    }
+
+    /// A random number, the same at every replay.
+    pub fn random(&self) -> u64 {
+        let mut state = self.journal.state();
+        state.draws += 1;
+        xxh3_64_with_seed(state.info.original_run_id.as_bytes(), state.draws)
+    }
+
+    /// A random id, the same at every replay.
+    pub fn uuid(&self) -> Uuid {
+        Uuid::from_u64_pair(self.random(), self.random())
+    }
+
+    /// A value that is computed once, and read from history ever after.
+    pub fn side_effect<T: Serialize + DeserializeOwned>(
+        &self,
+        compute: impl FnOnce() -> T,
+    ) -> Result<T, CodecError> {
+        marker::side_effect(self, compute)
+    }
+
+    /// Whether changed code is to run: true for new runs, false for those that were already past
+    /// this point when the change came.
+    pub fn patched(&self, id: &str) -> bool {
+        marker::patched(self, id)
+    }
+
+    /// Says that all runs from before a change are done, so that only the new code is left.
+    pub fn deprecate_patch(&self, id: &str) {
+        marker::deprecate_patch(self, id);
+    }
+
+    /// Who this run is.
+    pub fn info(&self) -> WorkflowInfo {
+        self.journal.state().info.clone()
+    }
+
+    /// Whether the code is being replayed: what it does now it has done before.
+    pub fn is_replaying(&self) -> bool {
+        self.journal.state().replaying
+    }
+
+    /// Logs a line, once and not again at every replay.
+    pub fn log(&self, line: fmt::Arguments<'_>) {
+        let state = self.journal.state();
+        if !state.replaying {
+            let info = &state.info;
+            tracing::info!(
+                workflow_id = info.workflow_id,
+                run_id = info.run_id,
+                workflow_type = info.workflow_type,
+                "{line}"
+            );
+        }
+    }
+
+    /// Goes on as a new run of the same workflow, with an empty history: `return
+    /// ctx.continue_as_new(&next)`.
+    pub fn continue_as_new<T>(&self, input: &impl Serialize) -> Result<T, Failure> {
+        let info = self.info();
+        self.continue_as(&info.workflow_type, input)
+    }
+
+    /// As [`continue_as_new`](Self::continue_as_new), as another workflow.
+    pub fn continue_as<T>(&self, workflow: &str, input: &impl Serialize) -> Result<T, Failure> {
+        let info = self.info();
+        Err(Failure::going_on(ContinueAsNew {
+            workflow_type: Some(WorkflowType { name: workflow.to_owned() }),
+            task_queue: Some(TaskQueue { name: info.task_queue, ..TaskQueue::default() }),
+            input: payload::encode_one(input)?,
+            initiator: ContinueAsNewInitiator::Workflow.into(),
+            ..ContinueAsNew::default()
+        }))
+    }
+}
+
+/// A wait for a condition.
+#[derive(Debug)]
+#[must_use = "a condition is asked when this is awaited"]
+pub struct Until<C> {
+    ctx: WorkflowContext,
+    condition: C,
+}
+
+impl<C: Fn() -> bool + Unpin> Future for Until<C> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        if (self.condition)() {
+            return Poll::Ready(());
+        }
+        self.ctx.journal.state().watch(cx.waker());
+        Poll::Pending
+    }
+}
+
+impl fmt::Debug for WorkflowContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WorkflowContext").field("scope", &self.scope).finish_non_exhaustive()
+    }
+}

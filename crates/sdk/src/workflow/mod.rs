@@ -1,0 +1,42 @@
+//! Workflows: the code that decides what happens next, written as one async function.
+//!
+//! ```text
+//!   code ──▶ WorkflowContext ──▶ Journal ──▶ commands
+//!    ▲                              │
+//!    └──────── futures wake ◀───────┘ ◀── history, event by event
+//! ```
+//!
+//! The code of a run is polled after each event that concerns it, so what it sees is the order of
+//! history and nothing else.
+
+mod activity;
+mod child;
+mod context;
+mod definition;
+mod external;
+mod handlers;
+mod journal;
+mod marker;
+mod pending;
+mod saga;
+mod scope;
+mod signal;
+mod tasks;
+mod timer;
+
+pub use activity::{ActivityCall, StartedActivity};
+pub use child::{ChildCall, ChildHandle};
+pub use context::{WorkflowContext, WorkflowInfo};
+pub use definition::{Workflow, WorkflowFn};
+pub use external::ExternalWorkflow;
+pub use handlers::StateCell;
+pub use pending::OnCancel;
+pub use saga::Saga;
+pub use scope::CancelScope;
+pub use signal::Signals;
+pub use timer::Timer;
+
+pub(crate) use handlers::UpdateTurn;
+pub(crate) use journal::{Ending, Issued, Journal, Outcome, command};
+pub(crate) use marker::{MARKERS, VALUE};
+pub(crate) use tasks::{Spawned, Tasks, words};

@@ -1,0 +1,54 @@
+//! A wait for something that was begun. Whoever stops waiting cancels it.
+
+use std::{
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use super::journal::{Journal, Outcome};
+
+/// What a cancellation does to something that is under way.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum OnCancel {
+    /// Ask it to stop, and do not wait for it.
+    #[default]
+    Try,
+    /// Ask it to stop, and wait for what it says.
+    Wait,
+    /// Leave it alone, and do not wait for it.
+    Abandon,
+}
+
+/// A wait in a slot of the journal.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    journal: Arc<Journal>,
+    slot: u64,
+    done: bool,
+}
+
+impl Pending {
+    pub(crate) fn new(journal: Arc<Journal>, slot: u64) -> Self {
+        Self { journal, slot, done: false }
+    }
+
+    /// What it came to, and at which attempt.
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<(Outcome, u32)> {
+        let polled = self.journal.state().poll(self.slot, cx);
+        self.done |= polled.is_ready();
+        polled
+    }
+
+    /// Leaves it to itself.
+    pub(crate) fn detach(mut self) {
+        self.done = true;
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if !self.done {
+            self.journal.state().abandon(self.slot);
+        }
+    }
+}

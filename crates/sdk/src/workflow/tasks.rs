@@ -1,0 +1,152 @@
+//! The code of a run, polled in a fixed order until nothing moves.
+
+use std::{
+    any::Any,
+    collections::BTreeMap,
+    fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll, Wake, Waker},
+};
+
+use super::{
+    definition::Running,
+    journal::{Ending, Journal},
+};
+
+/// Code beside the main one.
+pub(crate) struct Spawned(pub(crate) Pin<Box<dyn Future<Output = ()> + Send>>);
+
+/// All code of a run: the main one and what it began beside.
+pub(crate) struct Tasks {
+    main: Option<(Running, Arc<Flag>)>,
+    beside: BTreeMap<u64, (Spawned, Arc<Flag>)>,
+    next: u64,
+    ending: Option<Ending>,
+}
+
+/// The code panicked, with these words.
+#[derive(Debug)]
+pub(crate) struct Panicked(pub(crate) String);
+
+/// Whether a task has something to do.
+#[derive(Debug)]
+struct Flag(AtomicBool);
+
+impl Wake for Flag {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Flag {
+    fn raised() -> Arc<Self> {
+        Arc::new(Self(AtomicBool::new(true)))
+    }
+
+    fn take(&self) -> bool {
+        self.0.swap(false, Ordering::Relaxed)
+    }
+}
+
+impl Tasks {
+    /// The main code of a run.
+    pub(crate) fn new(main: Running) -> Self {
+        Self { main: Some((main, Flag::raised())), beside: BTreeMap::new(), next: 0, ending: None }
+    }
+
+    /// How the main code ended, if it has.
+    pub(crate) fn take_ending(&mut self) -> Option<Ending> {
+        self.ending.take()
+    }
+
+    /// Whether the main code has ended.
+    pub(crate) fn ended(&self) -> bool {
+        self.main.is_none()
+    }
+
+    /// Polls whoever was woken, in order, until nobody is.
+    pub(crate) fn run(&mut self, journal: &Journal) -> Result<(), Panicked> {
+        loop {
+            self.adopt(journal);
+            let mut moved = self.poll_main()?;
+            moved |= self.poll_beside()?;
+            if !moved {
+                return Ok(());
+            }
+            // Something has happened, so a condition that somebody waits for may hold now.
+            let watchers = std::mem::take(&mut journal.state().watchers);
+            watchers.into_iter().for_each(Waker::wake);
+        }
+    }
+
+    fn adopt(&mut self, journal: &Journal) {
+        for spawned in std::mem::take(&mut journal.state().spawned) {
+            self.beside.insert(self.next, (spawned, Flag::raised()));
+            self.next += 1;
+        }
+    }
+
+    fn poll_main(&mut self) -> Result<bool, Panicked> {
+        let Some((main, flag)) = &mut self.main else { return Ok(false) };
+        if !flag.take() {
+            return Ok(false);
+        }
+        let waker = Waker::from(Arc::clone(flag));
+        let polled = poll(main.as_mut(), &waker)?;
+        if let Poll::Ready(result) = polled {
+            self.main = None;
+            self.ending = Some(match result {
+                Ok(result) => Ending::Completed(result),
+                Err(failure) => Ending::Failed(failure),
+            });
+        }
+        Ok(true)
+    }
+
+    fn poll_beside(&mut self) -> Result<bool, Panicked> {
+        let woken: Vec<u64> =
+            self.beside.iter().filter(|(_, (_, flag))| flag.take()).map(|(id, _)| *id).collect();
+        for id in &woken {
+            let Some((spawned, flag)) = self.beside.get_mut(id) else { continue };
+            let waker = Waker::from(Arc::clone(flag));
+            if poll(spawned.0.as_mut(), &waker)?.is_ready() {
+                self.beside.remove(id);
+            }
+        }
+        Ok(!woken.is_empty())
+    }
+}
+
+fn poll<T>(
+    future: Pin<&mut (dyn Future<Output = T> + Send)>,
+    waker: &Waker,
+) -> Result<Poll<T>, Panicked> {
+    let mut cx = Context::from_waker(waker);
+    // The run is put away after a panic, so nothing half done is seen again.
+    catch_unwind(AssertUnwindSafe(|| future.poll(&mut cx)))
+        .map_err(|panic| Panicked(words(panic.as_ref())))
+}
+
+/// What a panic said.
+pub(crate) fn words(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    text.unwrap_or_else(|| "a panic without words".to_owned())
+}
+
+impl fmt::Debug for Tasks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tasks").field("beside", &self.beside.len()).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Spawned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Spawned")
+    }
+}
