@@ -13,7 +13,7 @@ use steadfast_proto::{
 };
 
 use crate::{
-    error::{ActivityError, Cancelled, ChildError, TerminalError},
+    error::{ActivityError, Cancelled, ChildError, HeartbeatError, TerminalError},
     name, payload,
     payload::CodecError,
     span,
@@ -225,7 +225,8 @@ impl<E: std::error::Error + Send + Sync + 'static> From<E> for Failure {
         if let Some(error) = known.downcast_ref::<ChildError>() {
             return error.to_failure();
         }
-        if known.is::<Cancelled>() {
+        let heartbeat = known.downcast_ref::<HeartbeatError>();
+        if known.is::<Cancelled>() || matches!(heartbeat, Some(HeartbeatError::Cancelled(_))) {
             return Self::cancelled(None);
         }
         Self::of_error(&error, name::of_type::<E>())

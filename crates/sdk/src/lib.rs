@@ -5,6 +5,9 @@
 //! async functions too, which are tried again by a policy.
 
 mod activity;
+mod app;
+mod client;
+mod door;
 mod error;
 mod failure;
 mod header;
@@ -14,16 +17,24 @@ mod payload;
 mod policy;
 mod registry;
 mod replay;
+mod replayer;
 mod select;
 mod span;
+mod state;
+#[cfg(feature = "testing")]
+pub mod testing;
+mod worker;
 mod workflow;
 
 pub use activity::{
     Activity, ActivityContext, ActivityFn, ActivityInfo, ActivityOptions, WithContext,
     WithoutContext,
 };
+pub use app::{App, AppBuilder, StartError, Synchronous};
+pub use client::{Client, ClientError, StartCall, WorkflowError, WorkflowHandle};
 pub use error::{
-    ActivityError, Cancelled, ChildError, RetryExhausted, TerminalError, TimeoutError, TimeoutKind,
+    ActivityError, Cancelled, ChildError, HeartbeatError, RetryExhausted, TerminalError,
+    TimeoutError, TimeoutKind,
 };
 pub use failure::Failure;
 pub use input::Input;
@@ -32,8 +43,13 @@ pub use policy::{
     AGGRESSIVE, CONSERVATIVE, DEFAULT, Draft, INFINITE, InvalidPolicy, RetryPolicy, TemporalPolicy,
 };
 pub use replay::{Broken, NonDeterminism};
+pub use replayer::{ReplayError, Replayer};
 pub use select::join_all;
-pub use steadfast_proto::enums::{ParentClosePolicy, WorkflowIdReusePolicy};
+pub use steadfast_engine::{Code, Engine, Error as ServiceError, Limits};
+pub use steadfast_proto as proto;
+pub use steadfast_proto::enums::{
+    ParentClosePolicy, WorkflowIdConflictPolicy, WorkflowIdReusePolicy,
+};
 pub use workflow::{
     ActivityCall, CancelScope, ChildCall, ChildHandle, ExternalWorkflow, OnCancel, Saga, Signals,
     StartedActivity, StateCell, Timer, Workflow, WorkflowContext, WorkflowFn, WorkflowInfo,

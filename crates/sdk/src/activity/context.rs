@@ -1,6 +1,18 @@
 //! What an attempt of an activity knows, and can say while it runs.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
+
+use serde::{Serialize, de::DeserializeOwned};
+use steadfast_proto::{common::Payloads, workflowservice::PollActivityTaskQueueResponse};
+
+use super::line::Line;
+use crate::{
+    door::Door,
+    error::{Cancelled, HeartbeatError},
+    payload::{self, CodecError},
+    span,
+    state::States,
+};
 
 /// Which attempt of which activity this is.
 #[derive(Clone, Debug, Default)]
@@ -8,26 +20,119 @@ use std::{fmt, sync::Arc};
 pub struct ActivityInfo {
     /// The name of the activity.
     pub activity_type: String,
-    /// Its id within the workflow.
+    /// Its id within the run.
     pub activity_id: String,
+    /// The namespace of the workflow that called it.
+    pub namespace: String,
     /// The workflow that called it.
     pub workflow_id: String,
     /// The run that called it.
     pub run_id: String,
+    /// The name of that workflow.
+    pub workflow_type: String,
     /// The attempt, from 1.
     pub attempt: u32,
+    /// The most attempts that there will be, if that is limited.
+    pub max_attempts: Option<u32>,
+    /// How long this attempt may take.
+    pub start_to_close: Option<Duration>,
+    /// How long it may be silent.
+    pub heartbeat_timeout: Option<Duration>,
+    /// What the attempts before it said last.
+    heartbeat: Option<Payloads>,
+}
+
+impl ActivityInfo {
+    pub(crate) fn of(namespace: &str, task: &mut PollActivityTaskQueueResponse) -> Self {
+        let run = task.workflow_execution.take().unwrap_or_default();
+        let limit =
+            |span: &Option<_>| span.as_ref().map(span::from_wire).filter(|it| !it.is_zero());
+        let attempts = task.retry_policy.as_ref().map_or(0, |policy| policy.maximum_attempts);
+        Self {
+            activity_type: task.activity_type.take().unwrap_or_default().name,
+            activity_id: std::mem::take(&mut task.activity_id),
+            namespace: namespace.to_owned(),
+            workflow_id: run.workflow_id,
+            run_id: run.run_id,
+            workflow_type: task.workflow_type.take().unwrap_or_default().name,
+            attempt: u32::try_from(task.attempt).unwrap_or(1),
+            max_attempts: u32::try_from(attempts).ok().filter(|attempts| *attempts > 0),
+            start_to_close: limit(&task.start_to_close_timeout),
+            heartbeat_timeout: limit(&task.heartbeat_timeout),
+            heartbeat: task.heartbeat_details.take(),
+        }
+    }
 }
 
 /// What an attempt knows, and can say while it runs.
 #[derive(Clone)]
 pub struct ActivityContext {
     info: Arc<ActivityInfo>,
+    line: Arc<Line>,
+    states: States,
+    door: Door,
 }
 
 impl ActivityContext {
+    pub(crate) fn new(info: ActivityInfo, line: Arc<Line>, states: States, door: Door) -> Self {
+        Self { info: Arc::new(info), line, states, door }
+    }
+
     /// Which attempt of which activity this is.
     pub fn info(&self) -> &ActivityInfo {
         &self.info
+    }
+
+    /// The attempt, from 1.
+    pub fn attempt(&self) -> u32 {
+        self.info.attempt
+    }
+
+    /// Whether this is the last attempt that the number of attempts allows.
+    pub fn is_last_attempt(&self) -> bool {
+        self.info.max_attempts.is_some_and(|max| self.info.attempt >= max)
+    }
+
+    /// A key that is the same at every attempt and different for every call: for services that do
+    /// nothing twice if they are asked twice.
+    pub fn idempotency_key(&self) -> String {
+        let ActivityInfo { workflow_id, run_id, activity_id, .. } = &*self.info;
+        format!("{workflow_id}/{run_id}/{activity_id}")
+    }
+
+    /// Says that the attempt is alive and how far it is. An error if it has been cancelled.
+    ///
+    /// It does not wait: the newest details are told in the background.
+    pub fn heartbeat<T: Serialize + ?Sized>(&self, details: &T) -> Result<(), HeartbeatError> {
+        self.line.beat(payload::encode_one(details)?);
+        self.check()?;
+        Ok(())
+    }
+
+    /// How far the attempts before this one came, by their heartbeats.
+    pub fn last_heartbeat<T: DeserializeOwned>(&self) -> Option<Result<T, CodecError>> {
+        let details = self.info.heartbeat.as_ref()?;
+        Some(payload::decode_one(Some(details)))
+    }
+
+    /// An error if the activity has been cancelled.
+    pub fn check(&self) -> Result<(), Cancelled> {
+        if self.line.is_cancelled() { Err(Cancelled) } else { Ok(()) }
+    }
+
+    /// Waits until the activity is cancelled.
+    pub async fn cancelled(&self) {
+        self.line.cancelled().await;
+    }
+
+    /// What was given to the application for its activities.
+    pub fn state<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.states.get()
+    }
+
+    /// The way to the engine.
+    pub(crate) fn door(&self) -> &Door {
+        &self.door
     }
 }
 

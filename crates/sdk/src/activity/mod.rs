@@ -2,8 +2,12 @@
 
 mod context;
 mod definition;
+mod line;
 mod options;
 
 pub use context::{ActivityContext, ActivityInfo};
 pub use definition::{Activity, ActivityFn, WithContext, WithoutContext};
 pub use options::ActivityOptions;
+
+pub(crate) use definition::Attempt;
+pub(crate) use line::Line;

@@ -3,10 +3,12 @@
 
 mod activity;
 mod child;
+mod heartbeat;
 mod terminal;
 
 pub use activity::{ActivityError, RetryExhausted, TimeoutError};
 pub use child::ChildError;
+pub use heartbeat::HeartbeatError;
 pub use steadfast_retry::TimeoutKind;
 pub use terminal::TerminalError;
 

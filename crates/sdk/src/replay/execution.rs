@@ -13,7 +13,7 @@ use steadfast_proto::{
         command::Attributes as C,
     },
     common::Payloads,
-    enums::{CommandType, QueryResultType},
+    enums::{CommandType, EventType, QueryResultType},
     failure::{Failure as Wire, failure::FailureInfo},
     history::{
         HistoryEvent, WorkflowExecutionStartedEventAttributes, history_event::Attributes as E,
@@ -57,6 +57,8 @@ pub(crate) struct Answer {
     pub(crate) commands: Vec<Command>,
     pub(crate) messages: Vec<protocol::Message>,
     pub(crate) query_results: BTreeMap<String, WorkflowQueryResult>,
+    /// Activities that it cancels, by their ids.
+    pub(crate) cancelled: Vec<String>,
     /// Whether the run closes with it.
     pub(crate) closes: bool,
 }
@@ -115,6 +117,15 @@ impl Execution {
         }
         answer.closes = self.closed;
         Ok(answer)
+    }
+
+    /// Takes a history to look at it: a task that is not answered yet is nobody's business.
+    pub(crate) fn replay(&mut self, mut events: Vec<HistoryEvent>) -> Result<(), Broken> {
+        let asked = |event: &HistoryEvent| event.event_type() == EventType::WorkflowTaskStarted;
+        if events.last().is_some_and(asked) {
+            events.pop();
+        }
+        self.advance(Work { events, ..Work::default() }).map(drop)
     }
 
     /// Asks the code something. It is not changed by that.
@@ -197,9 +208,10 @@ impl Execution {
     /// After a turn: what the code issued goes to the engine, and is to be found in history.
     fn settle(&mut self, answer: &mut Answer, live: bool) -> Result<(), Broken> {
         self.end();
-        let (commands, messages) = {
+        let (commands, messages, cancelled) = {
             let mut state = self.journal.state();
-            (std::mem::take(&mut state.commands), std::mem::take(&mut state.messages))
+            let commands = std::mem::take(&mut state.commands);
+            (commands, std::mem::take(&mut state.messages), std::mem::take(&mut state.cancelled))
         };
         if self.tasks.is_none() {
             let first = "the first event is not the start of a workflow".to_owned();
@@ -208,6 +220,7 @@ impl Execution {
         if live {
             answer.commands = commands.iter().map(|issued| issued.command.clone()).collect();
             answer.messages = messages;
+            answer.cancelled = cancelled;
         }
         // A refusal leaves no event.
         self.expected.extend(commands.into_iter().filter(|issued| !updates::is_refusal(issued)));

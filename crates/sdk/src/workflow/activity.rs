@@ -161,8 +161,8 @@ fn schedule(
     }
     let id = state.next_id();
     let own_queue = &state.info.task_queue;
-    let schedule = schedule_command(id, name, input, &options, own_queue);
-    let slot = state.issue(Kind::Activity { on_cancel }, ctx.scope, schedule);
+    let schedule = schedule_command(id.clone(), name, input, &options, own_queue);
+    let slot = state.issue(Kind::Activity { id, on_cancel }, ctx.scope, schedule);
     drop(state);
     Stage::Waiting(Pending::new(ctx.journal.clone(), slot))
 }

@@ -36,7 +36,7 @@ pub(crate) type Outcome = Result<Option<Payloads>, Box<Wire>>;
 #[derive(Clone, Debug)]
 pub(crate) enum Kind {
     /// An activity.
-    Activity { on_cancel: OnCancel },
+    Activity { id: String, on_cancel: OnCancel },
     /// A timer.
     Timer { id: String },
     /// A child workflow's start.
@@ -100,6 +100,8 @@ pub(crate) struct State {
     links: BTreeMap<u64, u64>,
     /// Issued since the last answer.
     pub(crate) commands: Vec<Issued>,
+    /// Activities that were cancelled since the last answer, by their ids.
+    pub(crate) cancelled: Vec<String>,
     /// Protocol messages of the next answer.
     pub(crate) messages: Vec<protocol::Message>,
     pub(crate) scopes: Scopes,
@@ -130,6 +132,7 @@ impl Journal {
             by_event: BTreeMap::new(),
             links: BTreeMap::new(),
             commands: Vec::new(),
+            cancelled: Vec::new(),
             messages: Vec::new(),
             scopes: Scopes::new(),
             inbox: Inbox::default(),
@@ -285,7 +288,7 @@ impl State {
             }
             let waits = matches!(
                 slot.kind,
-                Kind::Activity { on_cancel: OnCancel::Wait }
+                Kind::Activity { on_cancel: OnCancel::Wait, .. }
                     | Kind::Child { on_cancel: OnCancel::Wait, .. }
                     | Kind::ChildStart
                     | Kind::External
@@ -327,6 +330,9 @@ impl State {
             return;
         }
         slot.cancel_requested = true;
+        if let Kind::Activity { id, .. } = &slot.kind {
+            self.cancelled.push(id.clone());
+        }
         if let Some(command) = slot.cancellation() {
             self.tell(command);
         }
@@ -357,7 +363,7 @@ impl Slot {
                 CommandType::CancelTimer,
                 Attributes::CancelTimerCommandAttributes(CancelTimer { timer_id: id.clone() }),
             )),
-            Kind::Activity { on_cancel } if *on_cancel != OnCancel::Abandon => Some(command(
+            Kind::Activity { on_cancel, .. } if *on_cancel != OnCancel::Abandon => Some(command(
                 CommandType::RequestCancelActivityTask,
                 Attributes::RequestCancelActivityTaskCommandAttributes(CancelActivity {
                     scheduled_event_id: self.event?,

@@ -1,0 +1,76 @@
+//! The line between an attempt and its worker: heartbeats one way, a cancellation the other.
+
+use std::sync::{
+    Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
+
+use steadfast_proto::common::Payloads;
+use tokio::sync::Notify;
+
+/// What an attempt and its worker tell each other.
+#[derive(Debug, Default)]
+pub(crate) struct Line {
+    beat: Mutex<Beat>,
+    beaten: Notify,
+    cancelled: AtomicBool,
+    cancelling: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Beat {
+    details: Option<Payloads>,
+    untold: bool,
+}
+
+impl Line {
+    /// The attempt is alive, and so far.
+    pub(super) fn beat(&self, details: Option<Payloads>) {
+        *self.lock() = Beat { details, untold: true };
+        self.beaten.notify_one();
+    }
+
+    /// Waits for the next heartbeat that was not told.
+    pub(crate) async fn next_beat(&self) -> Option<Payloads> {
+        loop {
+            {
+                let mut beat = self.lock();
+                if std::mem::take(&mut beat.untold) {
+                    return beat.details.clone();
+                }
+            }
+            self.beaten.notified().await;
+        }
+    }
+
+    /// The last heartbeat, if the engine may not have heard it.
+    pub(crate) fn last_beat(&self) -> Option<Payloads> {
+        let beat = self.lock();
+        beat.untold.then(|| beat.details.clone()).flatten()
+    }
+
+    /// The activity is cancelled.
+    pub(crate) fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Release);
+        self.cancelling.notify_waiters();
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Acquire)
+    }
+
+    /// Waits until the activity is cancelled.
+    pub(super) async fn cancelled(&self) {
+        loop {
+            let cancelling = self.cancelling.notified();
+            if self.is_cancelled() {
+                return;
+            }
+            cancelling.await;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Beat> {
+        self.beat.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,287 @@
+//! How an application is put together.
+
+use std::{sync::Arc, time::Duration};
+
+use steadfast_engine::{Clock, Engine, Limits, OpenError, Options, SystemClock};
+use steadfast_store::{
+    Memory, Sqlite, Store,
+    sqlite::{Options as SqliteOptions, Synchronous},
+};
+
+use super::{
+    App, Own,
+    target::{InvalidTarget, Target},
+};
+use crate::{
+    activity::{Activity, ActivityFn, ActivityOptions},
+    client::{Client, fresh_id},
+    door::Door,
+    policy::{InvalidPolicy, RetryPolicy},
+    registry::Registry,
+    state::States,
+    worker::{Settings, Worker},
+    workflow::{Workflow, WorkflowFn},
+};
+
+/// An application that is being put together.
+#[derive(Debug)]
+#[must_use = "nothing runs before start()"]
+pub struct AppBuilder {
+    target: String,
+    namespace: String,
+    task_queue: String,
+    identity: Option<String>,
+    registry: Registry,
+    states: States,
+    twice: Option<String>,
+    activities_at_once: usize,
+    cached_workflows: usize,
+    patience: Duration,
+    synchronous: Synchronous,
+    clock: Arc<dyn Clock>,
+    store: Option<Arc<dyn Store>>,
+    limits: Limits,
+    seed: Option<u64>,
+}
+
+/// Why an application did not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The place is none.
+    #[error(transparent)]
+    Target(#[from] InvalidTarget),
+    /// Two workflows, or two activities, have the same name.
+    #[error("{name} is registered twice: give one of them another name")]
+    Twice {
+        /// The name.
+        name: String,
+    },
+    /// A policy makes no sense.
+    #[error("the retry policy of {of}: {error}")]
+    Policy {
+        /// Whose.
+        of: String,
+        /// What is wrong with it.
+        error: InvalidPolicy,
+    },
+    /// The file cannot be used.
+    #[error(transparent)]
+    Store(#[from] steadfast_store::Error),
+    /// The engine cannot be opened on it.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The address cannot be used.
+    #[cfg(feature = "remote")]
+    #[error("the address of the server: {0}")]
+    Address(#[from] tonic::transport::Error),
+    /// The crate was built without the feature for it.
+    #[error("workers of a server need the feature `remote`")]
+    NoRemote,
+}
+
+impl AppBuilder {
+    pub(crate) fn new(target: String) -> Self {
+        Self {
+            target,
+            namespace: "default".to_owned(),
+            task_queue: "default".to_owned(),
+            identity: None,
+            registry: Registry::default(),
+            states: States::default(),
+            twice: None,
+            activities_at_once: 200,
+            cached_workflows: 1000,
+            patience: Duration::from_secs(10),
+            synchronous: Synchronous::default(),
+            clock: Arc::new(SystemClock),
+            store: None,
+            limits: Limits::default(),
+            seed: None,
+        }
+    }
+
+    /// Has a workflow, under the name of its function.
+    pub fn workflow<F, Shape>(self, workflow: F) -> Self
+    where
+        F: WorkflowFn<Shape>,
+    {
+        self.register_workflow(Workflow::new(workflow))
+    }
+
+    /// Has an activity, under the name of its function.
+    pub fn activity<F, Shape>(self, activity: F) -> Self
+    where
+        F: ActivityFn<Shape>,
+    {
+        self.register_activity(Activity::new(activity))
+    }
+
+    /// Has a workflow under another name.
+    pub fn register_workflow(mut self, workflow: Workflow) -> Self {
+        let before = self.registry.add_workflow(workflow);
+        self.twice = self.twice.or_else(|| Some(format!("workflow {}", before?.name())));
+        self
+    }
+
+    /// Has an activity under another name, or with a policy and limits of its own.
+    pub fn register_activity(mut self, activity: Activity) -> Self {
+        let before = self.registry.add_activity(activity);
+        self.twice = self.twice.or_else(|| Some(format!("activity {}", before?.name())));
+        self
+    }
+
+    /// How activities are tried again that have no policy of their own.
+    pub fn retry(mut self, policy: impl Into<RetryPolicy>) -> Self {
+        self.registry.defaults = self.registry.defaults.retry(policy);
+        self
+    }
+
+    /// How activities are run that nothing else is said of.
+    pub fn activity_defaults(mut self, options: ActivityOptions) -> Self {
+        self.registry.defaults = options;
+        self
+    }
+
+    /// Something that activities share: see [`ActivityContext::state`](crate::ActivityContext::state).
+    pub fn state<T: Send + Sync + 'static>(mut self, value: T) -> Self {
+        self.states = self.states.with(value);
+        self
+    }
+
+    /// The queue that its workflows and activities are on.
+    pub fn task_queue(self, name: impl Into<String>) -> Self {
+        Self { task_queue: name.into(), ..self }
+    }
+
+    /// The namespace.
+    pub fn namespace(self, name: impl Into<String>) -> Self {
+        Self { namespace: name.into(), ..self }
+    }
+
+    /// Who it is, in history.
+    pub fn identity(self, identity: impl Into<String>) -> Self {
+        Self { identity: Some(identity.into()), ..self }
+    }
+
+    /// How many activities run at once.
+    pub fn activities_at_once(self, limit: usize) -> Self {
+        Self { activities_at_once: limit.max(1), ..self }
+    }
+
+    /// How many workflows are kept in memory between their steps.
+    pub fn cached_workflows(self, limit: usize) -> Self {
+        Self { cached_workflows: limit, ..self }
+    }
+
+    /// How long a shutdown waits for activities that are under way.
+    pub fn shutdown_patience(self, span: Duration) -> Self {
+        Self { patience: span, ..self }
+    }
+
+    /// What a commit to the file waits for.
+    pub fn synchronous(self, synchronous: Synchronous) -> Self {
+        Self { synchronous, ..self }
+    }
+
+    /// Where time comes from.
+    #[doc(hidden)]
+    pub fn clock(self, clock: Arc<dyn Clock>) -> Self {
+        Self { clock, ..self }
+    }
+
+    /// A store that is open already.
+    #[doc(hidden)]
+    pub fn store(self, store: Arc<dyn Store>) -> Self {
+        Self { store: Some(store), ..self }
+    }
+
+    /// Where chance comes from.
+    #[doc(hidden)]
+    pub fn seed(self, seed: u64) -> Self {
+        Self { seed: Some(seed), ..self }
+    }
+
+    /// What is too much.
+    pub fn limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// Opens the engine, or connects to the server, and begins to work.
+    pub async fn start(self) -> Result<App, StartError> {
+        self.check()?;
+        let (door, own) = self.open().await?;
+        let identity = self.identity.unwrap_or_else(|| format!("steadfast-{}", fresh_id()));
+        let registry = Arc::new(self.registry);
+        let settings = Settings {
+            namespace: self.namespace.clone(),
+            task_queue: self.task_queue.clone(),
+            identity: identity.clone(),
+            activities_at_once: self.activities_at_once,
+            cached_workflows: self.cached_workflows,
+            pollers: POLLERS,
+        };
+        let client = Client {
+            door: door.clone(),
+            registry: Arc::clone(&registry),
+            namespace: self.namespace,
+            task_queue: self.task_queue,
+            identity,
+        };
+        let worker = Worker::start(door, registry, settings, self.clock, self.states);
+        Ok(App { client, worker, own, patience: self.patience })
+    }
+
+    fn check(&self) -> Result<(), StartError> {
+        if let Some(name) = self.twice.clone() {
+            return Err(StartError::Twice { name });
+        }
+        let (_, names) = self.registry.names();
+        let activities = names.into_iter().filter_map(|name| self.registry.activity(name));
+        let own =
+            activities.map(|it| (format!("activity {}", it.name()), it.options.retry.as_ref()));
+        let defaults = ("the application".to_owned(), self.registry.defaults.retry.as_ref());
+        for (of, policy) in own.chain([defaults]) {
+            let checked = policy.map_or(Ok(()), RetryPolicy::check);
+            checked.map_err(|error| StartError::Policy { of, error })?;
+        }
+        Ok(())
+    }
+
+    async fn open(&self) -> Result<(Door, Option<Own>), StartError> {
+        let target = Target::read(&self.target)?;
+        let (store, file): (Arc<dyn Store>, _) = match (&self.store, &target) {
+            (Some(store), _) => (Arc::clone(store), None),
+            (None, Target::Sqlite(path)) => {
+                let options =
+                    SqliteOptions { synchronous: self.synchronous, ..SqliteOptions::default() };
+                let file = Arc::new(Sqlite::open(path, &options)?);
+                let store: Arc<dyn Store> = file.clone();
+                (store, Some(file))
+            }
+            (None, Target::Memory) => (Arc::new(Memory::new()), None),
+            (None, Target::Server(address)) => return Ok((connect(address)?, None)),
+        };
+        let options = Options {
+            clock: Arc::clone(&self.clock),
+            seed: self.seed,
+            limits: self.limits.clone(),
+            ..Options::default()
+        };
+        let engine = Engine::open(store, options).await?;
+        Ok((Door::Embedded(engine.clone()), Some(Own { engine, file })))
+    }
+}
+
+#[cfg(feature = "remote")]
+fn connect(address: &str) -> Result<Door, StartError> {
+    Ok(Door::Remote(Box::new(crate::door::Remote::new(address)?)))
+}
+
+#[cfg(not(feature = "remote"))]
+fn connect(_: &str) -> Result<Door, StartError> {
+    Err(StartError::NoRemote)
+}
+
+/// How many polls of each kind are under way.
+const POLLERS: usize = 2;

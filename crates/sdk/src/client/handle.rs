@@ -1,0 +1,260 @@
+//! A workflow that was started: its result, and messages to it.
+
+use std::marker::PhantomData;
+
+use serde::{Serialize, de::DeserializeOwned};
+use steadfast_engine::Code;
+use steadfast_proto::{
+    common::WorkflowExecution,
+    enums::{HistoryEventFilterType, UpdateWorkflowExecutionLifecycleStage},
+    history::{HistoryEvent, history_event::Attributes as E},
+    query::WorkflowQuery,
+    update::{self, outcome::Value},
+    workflowservice as ws,
+};
+
+use super::{
+    Client,
+    error::{ClientError, WorkflowError},
+    start::fresh_id,
+};
+use crate::{failure::Failure, payload};
+
+/// A workflow that was started.
+#[derive(Debug)]
+pub struct WorkflowHandle<T> {
+    client: Client,
+    execution: WorkflowExecution,
+    result: PhantomData<fn() -> T>,
+}
+
+impl<T: DeserializeOwned> WorkflowHandle<T> {
+    pub(crate) fn new(client: Client, execution: WorkflowExecution) -> Self {
+        Self { client, execution, result: PhantomData }
+    }
+
+    /// Its id.
+    pub fn workflow_id(&self) -> &str {
+        &self.execution.workflow_id
+    }
+
+    /// The run that was started; empty if it is not known, and then the latest is meant.
+    pub fn run_id(&self) -> &str {
+        &self.execution.run_id
+    }
+
+    /// Waits for its result: that of the last run, if it goes on as a new one.
+    pub async fn result(&self) -> Result<T, WorkflowError> {
+        let mut execution = self.execution.clone();
+        loop {
+            let close = self.close_event(&execution).await?;
+            match ended(close)? {
+                Ended::Completed(result) => return Ok(payload::decode_one(result.as_ref())?),
+                Ended::Next(run_id) => execution.run_id = run_id,
+            }
+        }
+    }
+
+    /// Sends a signal.
+    pub async fn signal(&self, name: &str, value: &impl Serialize) -> Result<(), ClientError> {
+        let request = ws::SignalWorkflowExecutionRequest {
+            namespace: self.client.namespace.clone(),
+            workflow_execution: Some(self.latest()),
+            signal_name: name.to_owned(),
+            input: payload::encode_one(value)?,
+            identity: self.client.identity.clone(),
+            request_id: fresh_id().to_string(),
+            ..ws::SignalWorkflowExecutionRequest::default()
+        };
+        self.client.door.signal_workflow_execution(request).await?;
+        Ok(())
+    }
+
+    /// Asks its code something.
+    pub async fn query<R: DeserializeOwned>(
+        &self,
+        name: &str,
+        value: &impl Serialize,
+    ) -> Result<R, ClientError> {
+        let request = ws::QueryWorkflowRequest {
+            namespace: self.client.namespace.clone(),
+            execution: Some(self.latest()),
+            query: Some(WorkflowQuery {
+                query_type: name.to_owned(),
+                query_args: payload::encode_one(value)?,
+                ..WorkflowQuery::default()
+            }),
+            ..ws::QueryWorkflowRequest::default()
+        };
+        let answer = self.client.door.query_workflow(request).await?;
+        Ok(payload::decode_one(answer.query_result.as_ref())?)
+    }
+
+    /// Has its code do something, and waits for what comes of it.
+    pub async fn update<R: DeserializeOwned>(
+        &self,
+        name: &str,
+        value: &impl Serialize,
+    ) -> Result<R, ClientError> {
+        let request = ws::UpdateWorkflowExecutionRequest {
+            namespace: self.client.namespace.clone(),
+            workflow_execution: Some(self.latest()),
+            wait_policy: Some(update::WaitPolicy {
+                lifecycle_stage: UpdateWorkflowExecutionLifecycleStage::Completed.into(),
+            }),
+            request: Some(update::Request {
+                meta: Some(update::Meta {
+                    update_id: fresh_id().to_string(),
+                    identity: self.client.identity.clone(),
+                }),
+                input: Some(update::Input {
+                    name: name.to_owned(),
+                    args: payload::encode_one(value)?,
+                    ..update::Input::default()
+                }),
+                ..update::Request::default()
+            }),
+            ..ws::UpdateWorkflowExecutionRequest::default()
+        };
+        // Asked again until it has an outcome: the same update id is the same update.
+        loop {
+            let updated = self.client.door.update_workflow_execution(request.clone()).await?;
+            match updated.outcome.and_then(|outcome| outcome.value) {
+                Some(Value::Success(result)) => return Ok(payload::decode_one(Some(&result))?),
+                Some(Value::Failure(failure)) => {
+                    return Err(ClientError::Refused(Failure::from_wire(failure)));
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// Asks it to cancel: its code hears of it, and can clean up.
+    pub async fn cancel(&self) -> Result<(), ClientError> {
+        let request = ws::RequestCancelWorkflowExecutionRequest {
+            namespace: self.client.namespace.clone(),
+            workflow_execution: Some(self.latest()),
+            identity: self.client.identity.clone(),
+            request_id: fresh_id().to_string(),
+            ..ws::RequestCancelWorkflowExecutionRequest::default()
+        };
+        self.client.door.request_cancel_workflow_execution(request).await?;
+        Ok(())
+    }
+
+    /// Ends it at once, without asking its code.
+    pub async fn terminate(&self, reason: &str) -> Result<(), ClientError> {
+        let request = ws::TerminateWorkflowExecutionRequest {
+            namespace: self.client.namespace.clone(),
+            workflow_execution: Some(self.latest()),
+            reason: reason.to_owned(),
+            identity: self.client.identity.clone(),
+            ..ws::TerminateWorkflowExecutionRequest::default()
+        };
+        self.client.door.terminate_workflow_execution(request).await?;
+        Ok(())
+    }
+
+    /// How it stands: its status, what is pending, the attempts and failures of what is retried.
+    pub async fn describe(&self) -> Result<ws::DescribeWorkflowExecutionResponse, ClientError> {
+        let request = ws::DescribeWorkflowExecutionRequest {
+            namespace: self.client.namespace.clone(),
+            execution: Some(self.execution.clone()),
+        };
+        Ok(self.client.door.describe_workflow_execution(request).await?)
+    }
+
+    /// All events of the run.
+    pub async fn history(&self) -> Result<Vec<HistoryEvent>, ClientError> {
+        let mut events = Vec::new();
+        let mut next_page_token = Vec::new();
+        loop {
+            let request = ws::GetWorkflowExecutionHistoryRequest {
+                namespace: self.client.namespace.clone(),
+                execution: Some(self.execution.clone()),
+                next_page_token,
+                ..ws::GetWorkflowExecutionHistoryRequest::default()
+            };
+            let page = self.client.door.get_workflow_execution_history(request).await?;
+            events.extend(page.history.map(|history| history.events).unwrap_or_default());
+            next_page_token = page.next_page_token;
+            if next_page_token.is_empty() {
+                return Ok(events);
+            }
+        }
+    }
+
+    /// Messages go to whichever run is there: the one that was started may have gone on as a new one.
+    fn latest(&self) -> WorkflowExecution {
+        WorkflowExecution { workflow_id: self.execution.workflow_id.clone(), run_id: String::new() }
+    }
+
+    /// Waits for the event with which a run closes.
+    async fn close_event(
+        &self,
+        execution: &WorkflowExecution,
+    ) -> Result<HistoryEvent, ClientError> {
+        let mut next_page_token = Vec::new();
+        loop {
+            let request = ws::GetWorkflowExecutionHistoryRequest {
+                namespace: self.client.namespace.clone(),
+                execution: Some(execution.clone()),
+                wait_new_event: true,
+                history_event_filter_type: HistoryEventFilterType::CloseEvent.into(),
+                next_page_token,
+                ..ws::GetWorkflowExecutionHistoryRequest::default()
+            };
+            let page = match self.client.door.get_workflow_execution_history(request).await {
+                Err(error) if error.code == Code::DeadlineExceeded => {
+                    next_page_token = Vec::new();
+                    continue;
+                }
+                page => page?,
+            };
+            let last = page.history.and_then(|history| history.events.into_iter().next_back());
+            match last {
+                Some(event) => return Ok(event),
+                None => next_page_token = page.next_page_token,
+            }
+        }
+    }
+}
+
+enum Ended {
+    Completed(Option<steadfast_proto::common::Payloads>),
+    /// It goes on as another run.
+    Next(String),
+}
+
+fn ended(close: HistoryEvent) -> Result<Ended, WorkflowError> {
+    let next = |run_id: String, otherwise: Result<Ended, WorkflowError>| match run_id.is_empty() {
+        true => otherwise,
+        false => Ok(Ended::Next(run_id)),
+    };
+    match close.attributes {
+        Some(E::WorkflowExecutionCompletedEventAttributes(it)) => {
+            next(it.new_execution_run_id, Ok(Ended::Completed(it.result)))
+        }
+        Some(E::WorkflowExecutionFailedEventAttributes(it)) => {
+            let failure = Failure::from_wire(it.failure.unwrap_or_default());
+            next(it.new_execution_run_id, Err(WorkflowError::Failed(failure)))
+        }
+        Some(E::WorkflowExecutionTimedOutEventAttributes(it)) => {
+            next(it.new_execution_run_id, Err(WorkflowError::TimedOut))
+        }
+        Some(E::WorkflowExecutionContinuedAsNewEventAttributes(it)) => {
+            Ok(Ended::Next(it.new_execution_run_id))
+        }
+        Some(E::WorkflowExecutionCanceledEventAttributes(_)) => Err(WorkflowError::Cancelled),
+        Some(E::WorkflowExecutionTerminatedEventAttributes(it)) => {
+            Err(WorkflowError::Terminated { reason: it.reason })
+        }
+        _ => Err(WorkflowError::Client(ClientError::NotFound("the run is gone".to_owned()))),
+    }
+}
+
+impl<T> Clone for WorkflowHandle<T> {
+    fn clone(&self) -> Self {
+        Self { client: self.client.clone(), execution: self.execution.clone(), result: PhantomData }
+    }
+}

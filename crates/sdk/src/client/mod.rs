@@ -1,0 +1,103 @@
+//! A client: starts workflows and talks to them.
+
+mod error;
+mod handle;
+mod start;
+
+use std::sync::Arc;
+
+use serde::{Serialize, de::DeserializeOwned};
+use steadfast_proto::{
+    common::WorkflowExecution, workflow::WorkflowExecutionInfo, workflowservice as ws,
+};
+
+pub use error::{ClientError, WorkflowError};
+pub use handle::WorkflowHandle;
+pub use start::StartCall;
+pub(crate) use start::fresh_id;
+
+use crate::{door::Door, input::Input, payload, registry::Registry, workflow::WorkflowFn};
+
+/// Starts workflows and talks to them.
+#[derive(Clone, Debug)]
+pub struct Client {
+    pub(crate) door: Door,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) namespace: String,
+    pub(crate) task_queue: String,
+    pub(crate) identity: String,
+}
+
+impl Client {
+    /// Starts a workflow.
+    ///
+    /// ```no_run
+    /// # use steadfast::{App, Failure, WorkflowContext};
+    /// # async fn order(ctx: WorkflowContext, id: String) -> Result<String, Failure> { Ok(id) }
+    /// # async fn f(app: App) -> Result<(), Box<dyn std::error::Error>> {
+    /// let handle = app.client().start(order, "order 17").id("order-17").await?;
+    /// let receipt: String = handle.result().await?;
+    /// # Ok(()) }
+    /// ```
+    pub fn start<F, Shape, I>(&self, workflow: F, input: I) -> StartCall<F::Output>
+    where
+        F: WorkflowFn<Shape>,
+        I: Input<F::Input>,
+    {
+        // Only its type is needed: it says the name.
+        drop(workflow);
+        let name = self.registry.name_of::<F>().to_owned();
+        StartCall::new(self.clone(), name, input.encode())
+    }
+
+    /// Starts a workflow by its name, whoever has it.
+    pub fn start_named<T: DeserializeOwned>(
+        &self,
+        name: impl Into<String>,
+        input: &impl Serialize,
+    ) -> StartCall<T> {
+        StartCall::new(self.clone(), name.into(), payload::encode_one(input))
+    }
+
+    /// A workflow that was started before.
+    pub fn workflow<T: DeserializeOwned>(&self, id: impl Into<String>) -> WorkflowHandle<T> {
+        let execution = WorkflowExecution { workflow_id: id.into(), run_id: String::new() };
+        WorkflowHandle::new(self.clone(), execution)
+    }
+
+    /// Workflows that a query matches, all of them; empty for all there are.
+    ///
+    /// ```no_run
+    /// # async fn f(client: steadfast::Client) -> Result<(), steadfast::ClientError> {
+    /// let failed = client.list("ExecutionStatus = 'Failed'").await?;
+    /// # Ok(()) }
+    /// ```
+    pub async fn list(&self, query: &str) -> Result<Vec<WorkflowExecutionInfo>, ClientError> {
+        let mut found = Vec::new();
+        let mut next_page_token = Vec::new();
+        loop {
+            let request = ws::ListWorkflowExecutionsRequest {
+                namespace: self.namespace.clone(),
+                query: query.to_owned(),
+                next_page_token,
+                ..ws::ListWorkflowExecutionsRequest::default()
+            };
+            let page = self.door.list_workflow_executions(request).await?;
+            found.extend(page.executions);
+            next_page_token = page.next_page_token;
+            if next_page_token.is_empty() {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// How many workflows a query matches.
+    pub async fn count(&self, query: &str) -> Result<u64, ClientError> {
+        let request = ws::CountWorkflowExecutionsRequest {
+            namespace: self.namespace.clone(),
+            query: query.to_owned(),
+        };
+        let counted = self.door.count_workflow_executions(request).await?;
+        Ok(u64::try_from(counted.count).unwrap_or_default())
+    }
+}

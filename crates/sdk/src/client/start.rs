@@ -1,0 +1,235 @@
+//! Starting a workflow.
+
+use std::{
+    collections::BTreeMap, future::IntoFuture, marker::PhantomData, pin::Pin, time::Duration,
+};
+
+use serde::{Serialize, de::DeserializeOwned};
+use steadfast_engine::{Code, Detail, Error};
+use steadfast_proto::{
+    common::{Memo, Payload, Payloads, SearchAttributes, WorkflowExecution, WorkflowType},
+    enums::{WorkflowIdConflictPolicy, WorkflowIdReusePolicy},
+    taskqueue::TaskQueue,
+    workflowservice as ws,
+};
+use uuid::Uuid;
+
+use super::{Client, error::ClientError, handle::WorkflowHandle};
+use crate::{
+    payload::{self, CodecError},
+    policy::RetryPolicy,
+    span,
+};
+
+/// The start of a workflow. Awaited, it is made.
+#[derive(Debug)]
+#[must_use = "a workflow is started when this is awaited"]
+pub struct StartCall<T> {
+    client: Client,
+    name: String,
+    input: Result<Option<Payloads>, CodecError>,
+    id: Option<String>,
+    task_queue: Option<String>,
+    retry: Option<RetryPolicy>,
+    execution_timeout: Option<Duration>,
+    run_timeout: Option<Duration>,
+    start_delay: Option<Duration>,
+    cron: String,
+    reuse: WorkflowIdReusePolicy,
+    conflict: WorkflowIdConflictPolicy,
+    memo: BTreeMap<String, Payload>,
+    search_attributes: BTreeMap<String, Payload>,
+    result: PhantomData<fn() -> T>,
+}
+
+impl<T: DeserializeOwned> StartCall<T> {
+    pub(crate) fn new(
+        client: Client,
+        name: String,
+        input: Result<Option<Payloads>, CodecError>,
+    ) -> Self {
+        Self {
+            client,
+            name,
+            input,
+            id: None,
+            task_queue: None,
+            retry: None,
+            execution_timeout: None,
+            run_timeout: None,
+            start_delay: None,
+            cron: String::new(),
+            reuse: WorkflowIdReusePolicy::AllowDuplicate,
+            conflict: WorkflowIdConflictPolicy::Fail,
+            memo: BTreeMap::new(),
+            search_attributes: BTreeMap::new(),
+            result: PhantomData,
+        }
+    }
+
+    /// Its id, of which only one runs at any time; a random one, if none is given.
+    pub fn id(self, id: impl Into<String>) -> Self {
+        Self { id: Some(id.into()), ..self }
+    }
+
+    /// The queue whose workers run it; that of the application, if none is named.
+    pub fn task_queue(self, name: impl Into<String>) -> Self {
+        Self { task_queue: Some(name.into()), ..self }
+    }
+
+    /// Has the whole workflow tried again when it fails.
+    pub fn retry(self, policy: impl Into<RetryPolicy>) -> Self {
+        Self { retry: Some(policy.into()), ..self }
+    }
+
+    /// How long it may take with all its runs.
+    pub fn execution_timeout(self, span: Duration) -> Self {
+        Self { execution_timeout: Some(span), ..self }
+    }
+
+    /// How long one run of it may take.
+    pub fn run_timeout(self, span: Duration) -> Self {
+        Self { run_timeout: Some(span), ..self }
+    }
+
+    /// Has it begin later.
+    pub fn start_delay(self, span: Duration) -> Self {
+        Self { start_delay: Some(span), ..self }
+    }
+
+    /// Has it run again and again: `0 3 * * *`, `@every 1h`.
+    pub fn cron(self, schedule: impl Into<String>) -> Self {
+        Self { cron: schedule.into(), ..self }
+    }
+
+    /// Whether the id of a closed workflow may be used again.
+    pub fn id_reuse(self, policy: WorkflowIdReusePolicy) -> Self {
+        Self { reuse: policy, ..self }
+    }
+
+    /// What happens if a workflow of this id runs already. It is an error, unless this says
+    /// otherwise.
+    pub fn id_conflict(self, policy: WorkflowIdConflictPolicy) -> Self {
+        Self { conflict: policy, ..self }
+    }
+
+    /// Something to be kept beside it.
+    pub fn memo(
+        mut self,
+        key: impl Into<String>,
+        value: &impl Serialize,
+    ) -> Result<Self, CodecError> {
+        self.memo.insert(key.into(), payload::encode(value)?);
+        Ok(self)
+    }
+
+    /// Something that lists can ask for. The attribute must be known to the namespace.
+    pub fn search_attribute(
+        mut self,
+        name: impl Into<String>,
+        value: &impl Serialize,
+    ) -> Result<Self, CodecError> {
+        self.search_attributes.insert(name.into(), payload::encode(value)?);
+        Ok(self)
+    }
+
+    /// Starts it if it is not there, and sends it a signal.
+    pub async fn with_signal(
+        self,
+        name: &str,
+        value: &impl Serialize,
+    ) -> Result<WorkflowHandle<T>, ClientError> {
+        let signal_input = payload::encode_one(value)?;
+        let client = self.client.clone();
+        let start = self.request()?;
+        let execution =
+            WorkflowExecution { workflow_id: start.workflow_id.clone(), run_id: String::new() };
+        let request = ws::SignalWithStartWorkflowExecutionRequest {
+            namespace: start.namespace,
+            workflow_id: start.workflow_id,
+            workflow_type: start.workflow_type,
+            task_queue: start.task_queue,
+            input: start.input,
+            workflow_execution_timeout: start.workflow_execution_timeout,
+            workflow_run_timeout: start.workflow_run_timeout,
+            identity: start.identity,
+            request_id: start.request_id,
+            workflow_id_reuse_policy: start.workflow_id_reuse_policy,
+            signal_name: name.to_owned(),
+            signal_input,
+            retry_policy: start.retry_policy,
+            cron_schedule: start.cron_schedule,
+            memo: start.memo,
+            search_attributes: start.search_attributes,
+            ..ws::SignalWithStartWorkflowExecutionRequest::default()
+        };
+        let started = client.door.signal_with_start_workflow_execution(request).await?;
+        let execution = WorkflowExecution { run_id: started.run_id, ..execution };
+        Ok(WorkflowHandle::new(client, execution))
+    }
+
+    async fn start(self) -> Result<WorkflowHandle<T>, ClientError> {
+        let client = self.client.clone();
+        let request = self.request()?;
+        let workflow_id = request.workflow_id.clone();
+        let started = client.door.start_workflow_execution(request).await;
+        let run_id = started.map_err(|error| taken(error, &workflow_id))?.run_id;
+        Ok(WorkflowHandle::new(client, WorkflowExecution { workflow_id, run_id }))
+    }
+
+    fn request(self) -> Result<ws::StartWorkflowExecutionRequest, ClientError> {
+        let client = &self.client;
+        let queue = self.task_queue.unwrap_or_else(|| client.task_queue.clone());
+        let fresh = || fresh_id().to_string();
+        let fields = |map: BTreeMap<String, Payload>| map.into_iter().collect();
+        Ok(ws::StartWorkflowExecutionRequest {
+            namespace: client.namespace.clone(),
+            workflow_id: self.id.unwrap_or_else(fresh),
+            workflow_type: Some(WorkflowType { name: self.name }),
+            task_queue: Some(TaskQueue { name: queue, ..TaskQueue::default() }),
+            input: self.input?,
+            workflow_execution_timeout: self.execution_timeout.map(span::to_wire),
+            workflow_run_timeout: self.run_timeout.map(span::to_wire),
+            workflow_start_delay: self.start_delay.map(span::to_wire),
+            identity: client.identity.clone(),
+            request_id: fresh(),
+            workflow_id_reuse_policy: self.reuse.into(),
+            workflow_id_conflict_policy: self.conflict.into(),
+            retry_policy: self.retry.map(|policy| policy.carried().wire),
+            cron_schedule: self.cron,
+            memo: (!self.memo.is_empty()).then(|| Memo { fields: fields(self.memo) }),
+            search_attributes: (!self.search_attributes.is_empty())
+                .then(|| SearchAttributes { indexed_fields: fields(self.search_attributes) }),
+            ..ws::StartWorkflowExecutionRequest::default()
+        })
+    }
+}
+
+impl<T: DeserializeOwned + Send + 'static> IntoFuture for StartCall<T> {
+    type Output = Result<WorkflowHandle<T>, ClientError>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.start())
+    }
+}
+
+fn taken(error: Error, workflow_id: &str) -> ClientError {
+    match error.detail.as_deref() {
+        Some(Detail::AlreadyStarted(detail)) => ClientError::AlreadyStarted {
+            workflow_id: workflow_id.to_owned(),
+            run_id: detail.run_id.clone(),
+        },
+        _ if error.code == Code::AlreadyExists => ClientError::AlreadyStarted {
+            workflow_id: workflow_id.to_owned(),
+            run_id: String::new(),
+        },
+        _ => error.into(),
+    }
+}
+
+/// An id that nobody else has.
+#[expect(clippy::disallowed_methods, reason = "a client is outside of every replay")]
+pub(crate) fn fresh_id() -> Uuid {
+    Uuid::new_v4()
+}

@@ -1,0 +1,98 @@
+//! The way to an engine: in this process, or over the network. Workers and clients do not know which.
+
+#[cfg(feature = "remote")]
+mod remote;
+
+use std::fmt;
+
+use steadfast_engine::{Engine, Error};
+use steadfast_proto::workflowservice as ws;
+
+#[cfg(feature = "remote")]
+pub(crate) use remote::Remote;
+
+/// The way to an engine.
+#[derive(Clone)]
+pub(crate) enum Door {
+    /// In this process: nothing is serialised that is not stored.
+    Embedded(Engine),
+    /// A server of the same protocol.
+    #[cfg(feature = "remote")]
+    Remote(Box<Remote>),
+}
+
+/// One function a call, the same on both ways.
+macro_rules! calls {
+    ($($name:ident: $request:ident -> $response:ident;)+) => {
+        impl Door {
+            $(
+                pub(crate) async fn $name(
+                    &self,
+                    request: ws::$request,
+                ) -> Result<ws::$response, Error> {
+                    match self {
+                        Self::Embedded(engine) => Box::pin(engine.$name(request)).await,
+                        #[cfg(feature = "remote")]
+                        Self::Remote(remote) => remote.$name(request).await,
+                    }
+                }
+            )+
+        }
+
+        #[cfg(feature = "remote")]
+        impl Remote {
+            $(
+                async fn $name(&self, request: ws::$request) -> Result<ws::$response, Error> {
+                    let called = self.client().$name(self.request(request)).await;
+                    called.map(tonic::Response::into_inner).map_err(|status| remote::error(&status))
+                }
+            )+
+        }
+    };
+}
+
+calls! {
+    count_workflow_executions: CountWorkflowExecutionsRequest -> CountWorkflowExecutionsResponse;
+    describe_namespace: DescribeNamespaceRequest -> DescribeNamespaceResponse;
+    describe_workflow_execution: DescribeWorkflowExecutionRequest -> DescribeWorkflowExecutionResponse;
+    get_workflow_execution_history: GetWorkflowExecutionHistoryRequest -> GetWorkflowExecutionHistoryResponse;
+    list_workflow_executions: ListWorkflowExecutionsRequest -> ListWorkflowExecutionsResponse;
+    poll_activity_task_queue: PollActivityTaskQueueRequest -> PollActivityTaskQueueResponse;
+    poll_workflow_execution_update: PollWorkflowExecutionUpdateRequest -> PollWorkflowExecutionUpdateResponse;
+    poll_workflow_task_queue: PollWorkflowTaskQueueRequest -> PollWorkflowTaskQueueResponse;
+    query_workflow: QueryWorkflowRequest -> QueryWorkflowResponse;
+    record_activity_task_heartbeat: RecordActivityTaskHeartbeatRequest -> RecordActivityTaskHeartbeatResponse;
+    request_cancel_workflow_execution: RequestCancelWorkflowExecutionRequest -> RequestCancelWorkflowExecutionResponse;
+    respond_activity_task_canceled: RespondActivityTaskCanceledRequest -> RespondActivityTaskCanceledResponse;
+    respond_activity_task_completed: RespondActivityTaskCompletedRequest -> RespondActivityTaskCompletedResponse;
+    respond_activity_task_failed: RespondActivityTaskFailedRequest -> RespondActivityTaskFailedResponse;
+    respond_query_task_completed: RespondQueryTaskCompletedRequest -> RespondQueryTaskCompletedResponse;
+    respond_workflow_task_completed: RespondWorkflowTaskCompletedRequest -> RespondWorkflowTaskCompletedResponse;
+    respond_workflow_task_failed: RespondWorkflowTaskFailedRequest -> RespondWorkflowTaskFailedResponse;
+    signal_with_start_workflow_execution: SignalWithStartWorkflowExecutionRequest -> SignalWithStartWorkflowExecutionResponse;
+    signal_workflow_execution: SignalWorkflowExecutionRequest -> SignalWorkflowExecutionResponse;
+    start_workflow_execution: StartWorkflowExecutionRequest -> StartWorkflowExecutionResponse;
+    terminate_workflow_execution: TerminateWorkflowExecutionRequest -> TerminateWorkflowExecutionResponse;
+    update_workflow_execution: UpdateWorkflowExecutionRequest -> UpdateWorkflowExecutionResponse;
+}
+
+impl Door {
+    /// The engine, if it is in this process.
+    pub(crate) fn engine(&self) -> Option<&Engine> {
+        match self {
+            Self::Embedded(engine) => Some(engine),
+            #[cfg(feature = "remote")]
+            Self::Remote(_) => None,
+        }
+    }
+}
+
+impl fmt::Debug for Door {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Embedded(_) => f.write_str("Embedded"),
+            #[cfg(feature = "remote")]
+            Self::Remote(_) => f.write_str("Remote"),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! A server of the same protocol, over gRPC.
+
+use std::time::Duration;
+
+use steadfast_engine::{Code, Detail, Error};
+use steadfast_proto::{
+    clients::WorkflowServiceClient,
+    errordetails::{QueryFailedFailure, WorkflowExecutionAlreadyStartedFailure},
+    prost::{Message as _, Name},
+    rpc,
+};
+use tonic::{
+    Request, Status,
+    codec::CompressionEncoding::Gzip,
+    transport::{Channel, ClientTlsConfig, Endpoint},
+};
+
+/// A connection, which is made when it is needed and made again when it is lost.
+#[derive(Clone, Debug)]
+pub(crate) struct Remote {
+    client: WorkflowServiceClient<Channel>,
+}
+
+impl Remote {
+    /// A server at `host:port`, or at an address with `http://` or `https://`.
+    pub(crate) fn new(address: &str) -> Result<Self, tonic::transport::Error> {
+        let tls = address.starts_with("https://");
+        let address = match address.contains("://") {
+            true => address.to_owned(),
+            false => format!("http://{address}"),
+        };
+        let mut endpoint = Endpoint::from_shared(address)?
+            .connect_timeout(CONNECT)
+            .http2_keep_alive_interval(KEEP_ALIVE)
+            .keep_alive_while_idle(true);
+        if tls {
+            endpoint = endpoint.tls_config(ClientTlsConfig::new().with_enabled_roots())?;
+        }
+        let client = WorkflowServiceClient::new(endpoint.connect_lazy())
+            .accept_compressed(Gzip)
+            .max_decoding_message_size(MESSAGE_MAX)
+            .max_encoding_message_size(MESSAGE_MAX);
+        Ok(Self { client })
+    }
+
+    pub(super) fn client(&self) -> WorkflowServiceClient<Channel> {
+        self.client.clone()
+    }
+
+    pub(super) fn request<T>(&self, message: T) -> Request<T> {
+        let mut request = Request::new(message);
+        // The longest call is a long poll.
+        request.set_timeout(PATIENCE);
+        request
+    }
+}
+
+/// An error as the engine tells it.
+pub(super) fn error(status: &Status) -> Error {
+    let detail = detail(status);
+    Error { code: code(status.code()), message: status.message().to_owned(), detail }
+}
+
+fn detail(status: &Status) -> Option<Box<Detail>> {
+    let wire = rpc::Status::decode(status.details()).ok()?;
+    let any = wire.details.into_iter().next()?;
+    let is = |name: String| any.type_url.ends_with(&name);
+    let detail = if is(WorkflowExecutionAlreadyStartedFailure::full_name()) {
+        let detail = WorkflowExecutionAlreadyStartedFailure::decode(any.value.as_slice()).ok()?;
+        Detail::AlreadyStarted(detail)
+    } else if is(QueryFailedFailure::full_name()) {
+        Detail::QueryFailed(Box::new(QueryFailedFailure::decode(any.value.as_slice()).ok()?))
+    } else if status.code() == tonic::Code::NotFound {
+        Detail::NotFound
+    } else {
+        return None;
+    };
+    Some(Box::new(detail))
+}
+
+fn code(code: tonic::Code) -> Code {
+    match code {
+        tonic::Code::InvalidArgument | tonic::Code::OutOfRange => Code::InvalidArgument,
+        tonic::Code::NotFound => Code::NotFound,
+        tonic::Code::AlreadyExists => Code::AlreadyExists,
+        tonic::Code::FailedPrecondition => Code::FailedPrecondition,
+        tonic::Code::ResourceExhausted => Code::ResourceExhausted,
+        // A call that was cut off may be made again.
+        tonic::Code::Unavailable | tonic::Code::Cancelled | tonic::Code::Unknown => {
+            Code::Unavailable
+        }
+        tonic::Code::DeadlineExceeded => Code::DeadlineExceeded,
+        tonic::Code::PermissionDenied | tonic::Code::Unauthenticated => Code::PermissionDenied,
+        tonic::Code::Unimplemented => Code::Unimplemented,
+        tonic::Code::Aborted => Code::Aborted,
+        tonic::Code::Internal | tonic::Code::DataLoss | tonic::Code::Ok => Code::Internal,
+    }
+}
+
+const CONNECT: Duration = Duration::from_secs(10);
+const KEEP_ALIVE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(70);
+const MESSAGE_MAX: usize = 128 * 1024 * 1024;

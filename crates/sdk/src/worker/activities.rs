@@ -1,0 +1,96 @@
+//! Activity tasks: as many attempts at once as there is room for.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use steadfast_proto::{taskqueue::TaskQueue, workflowservice as ws};
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::{Shared, attempt};
+use crate::activity::Line;
+
+/// Attempts that run in this worker.
+#[derive(Debug, Default)]
+pub(crate) struct Attempts(Mutex<BTreeMap<Key, Arc<Line>>>);
+
+/// A run, and an activity's id in it.
+pub(crate) type Key = (String, String);
+
+impl Attempts {
+    pub(super) fn add(&self, key: Key, line: Arc<Line>) {
+        self.lock().insert(key, line);
+    }
+
+    pub(super) fn remove(&self, key: &Key) {
+        self.lock().remove(key);
+    }
+
+    /// Tells an attempt in this worker that its activity is cancelled, without waiting for its next
+    /// heartbeat.
+    pub(super) fn cancel(&self, run_id: &str, activity_id: &str) {
+        let key = (run_id.to_owned(), activity_id.to_owned());
+        if let Some(line) = self.lock().get(&key) {
+            line.cancel();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Key, Arc<Line>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Asks for activity tasks until the worker stops.
+pub(crate) async fn poll(shared: Arc<Shared>) {
+    let request = ws::PollActivityTaskQueueRequest {
+        namespace: shared.settings.namespace.clone(),
+        task_queue: Some(TaskQueue {
+            name: shared.settings.task_queue.clone(),
+            ..TaskQueue::default()
+        }),
+        identity: shared.settings.identity.clone(),
+        ..ws::PollActivityTaskQueueRequest::default()
+    };
+    let mut failures = 0;
+    loop {
+        // Room first: a task that is taken is run at once.
+        let polled = async {
+            let slot = Arc::clone(&shared.slots).acquire_owned().await.ok()?;
+            let polled = shared.door.poll_activity_task_queue(request.clone()).await;
+            Some((slot, polled))
+        };
+        let polled = tokio::select! {
+            biased;
+            () = shared.stopped() => return,
+            polled = polled => polled,
+        };
+        match polled {
+            None => return,
+            Some((_, Ok(task))) if task.task_token.is_empty() => failures = 0,
+            Some((slot, Ok(task))) => {
+                failures = 0;
+                spawn(&shared, task, slot);
+            }
+            Some((slot, Err(error))) => {
+                drop(slot);
+                if !shared.rest(&error, &mut failures).await {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// Runs an attempt in the background.
+pub(crate) fn spawn(
+    shared: &Arc<Shared>,
+    task: ws::PollActivityTaskQueueResponse,
+    slot: OwnedSemaphorePermit,
+) {
+    let shared = Arc::clone(shared);
+    tokio::spawn(async move {
+        attempt::run(&shared, task).await;
+        drop(slot);
+    });
+}

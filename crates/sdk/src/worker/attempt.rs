@@ -1,0 +1,184 @@
+//! One attempt of an activity, watched: its heartbeats are told, a cancellation reaches it, its time
+//! is kept, a panic is a failure like any other.
+
+use std::{panic::AssertUnwindSafe, pin::Pin, sync::Arc, time::Duration};
+
+use futures_util::FutureExt as _;
+use steadfast_engine::{Code, Error};
+use steadfast_proto::{common::Payloads, workflowservice as ws};
+
+use super::Shared;
+use crate::{
+    activity::{ActivityContext, ActivityInfo, Line},
+    failure::Failure,
+    span,
+    workflow::words,
+};
+
+/// How an attempt ended.
+enum Ended {
+    Said(Result<Option<Payloads>, Failure>),
+    /// Its time is up; the engine knows it by itself.
+    OutOfTime,
+}
+
+/// Runs an attempt and tells the engine how it ended.
+pub(crate) async fn run(shared: &Arc<Shared>, mut task: ws::PollActivityTaskQueueResponse) {
+    let input = task.input.take();
+    let token = std::mem::take(&mut task.task_token);
+    let info = ActivityInfo::of(&shared.settings.namespace, &mut task);
+    let key = (info.run_id.clone(), info.activity_id.clone());
+    let line = Arc::new(Line::default());
+    shared.attempts.add(key.clone(), Arc::clone(&line));
+    let context =
+        ActivityContext::new(info, Arc::clone(&line), shared.states.clone(), shared.door.clone());
+    let ended = match shared.registry.activity(&context.info().activity_type) {
+        Some(activity) => {
+            let attempt = activity.run(context, input);
+            watch(shared, &task, &token, &line, attempt).await
+        }
+        None => Ended::Said(Err(unknown(shared, &context.info().activity_type))),
+    };
+    shared.attempts.remove(&key);
+    if let Ended::Said(result) = ended {
+        tell(shared, token, &line, result).await;
+    }
+}
+
+fn unknown(shared: &Shared, name: &str) -> Failure {
+    let known = shared.registry.names().1;
+    // Another worker of the queue, or the next version of this one, may have it.
+    Failure::new(format!("no activity {name:?} is registered here; there are {known:?}"))
+        .of_type("UnknownActivity")
+}
+
+async fn watch(
+    shared: &Arc<Shared>,
+    task: &ws::PollActivityTaskQueueResponse,
+    token: &[u8],
+    line: &Arc<Line>,
+    attempt: crate::activity::Attempt,
+) -> Ended {
+    let wire = |span: &Option<_>| span.as_ref().map(span::from_wire).filter(|it| !it.is_zero());
+    let allowed = wire(&task.start_to_close_timeout).unwrap_or(Duration::MAX);
+    let every = wire(&task.heartbeat_timeout).map_or(BEAT, |limit| (limit * 4 / 5).min(BEAT));
+    let mut attempt = AssertUnwindSafe(attempt).catch_unwind();
+    let mut out_of_time = shared.clock.sleep(allowed.min(FOREVER));
+    let mut beat: Pin<Box<dyn Future<Output = ()> + Send>> =
+        Box::pin(beats(Arc::clone(shared), token.to_vec(), Arc::clone(line), every));
+    loop {
+        tokio::select! {
+            biased;
+            ended = &mut attempt => {
+                return Ended::Said(ended.unwrap_or_else(|panic| {
+                    Err(Failure::new(words(panic.as_ref())).of_type("PanicError"))
+                }));
+            }
+            () = &mut out_of_time => return Ended::OutOfTime,
+            () = &mut beat => beat = Box::pin(std::future::pending()),
+        }
+    }
+}
+
+/// Tells the engine of heartbeats, not more often than makes sense, and the attempt of a
+/// cancellation.
+async fn beats(shared: Arc<Shared>, token: Vec<u8>, line: Arc<Line>, every: Duration) {
+    loop {
+        let details = line.next_beat().await;
+        let request = ws::RecordActivityTaskHeartbeatRequest {
+            task_token: token.clone(),
+            details,
+            identity: shared.settings.identity.clone(),
+            namespace: shared.settings.namespace.clone(),
+            ..ws::RecordActivityTaskHeartbeatRequest::default()
+        };
+        match shared.door.record_activity_task_heartbeat(request).await {
+            Ok(response) if response.cancel_requested => line.cancel(),
+            Ok(_) => {}
+            // The attempt is not wanted any more: it timed out, or its workflow has closed.
+            Err(error) if error.code == Code::NotFound => return line.cancel(),
+            Err(error) => tracing::debug!(%error, "a heartbeat was not heard"),
+        }
+        shared.clock.sleep(every).await;
+    }
+}
+
+/// Tells the engine how an attempt ended. What it does not hear is told again.
+async fn tell(
+    shared: &Arc<Shared>,
+    token: Vec<u8>,
+    line: &Line,
+    result: Result<Option<Payloads>, Failure>,
+) {
+    let mut failures = 0;
+    loop {
+        let told = match &result {
+            Ok(result) => completed(shared, token.clone(), line, result.clone()).await,
+            Err(failure) if failure.is_cancelled() && line.is_cancelled() => {
+                canceled(shared, token.clone()).await
+            }
+            Err(failure) => failed(shared, token.clone(), line, failure.clone()).await,
+        };
+        match told {
+            Ok(()) => return,
+            Err(error) if error.code == Code::Unavailable => {
+                if !shared.rest(&error, &mut failures).await {
+                    return;
+                }
+            }
+            Err(error) => {
+                tracing::debug!(%error, "the end of an attempt came too late");
+                return;
+            }
+        }
+    }
+}
+
+async fn completed(
+    shared: &Shared,
+    task_token: Vec<u8>,
+    _line: &Line,
+    result: Option<Payloads>,
+) -> Result<(), Error> {
+    let request = ws::RespondActivityTaskCompletedRequest {
+        task_token,
+        result,
+        identity: shared.settings.identity.clone(),
+        namespace: shared.settings.namespace.clone(),
+        ..ws::RespondActivityTaskCompletedRequest::default()
+    };
+    shared.door.respond_activity_task_completed(request).await.map(drop)
+}
+
+async fn failed(
+    shared: &Shared,
+    task_token: Vec<u8>,
+    line: &Line,
+    failure: Failure,
+) -> Result<(), Error> {
+    let request = ws::RespondActivityTaskFailedRequest {
+        task_token,
+        failure: Some(failure.into_wire()),
+        // What was not told yet is there for the next attempt.
+        last_heartbeat_details: line.last_beat(),
+        identity: shared.settings.identity.clone(),
+        namespace: shared.settings.namespace.clone(),
+        ..ws::RespondActivityTaskFailedRequest::default()
+    };
+    shared.door.respond_activity_task_failed(request).await.map(drop)
+}
+
+async fn canceled(shared: &Shared, task_token: Vec<u8>) -> Result<(), Error> {
+    let request = ws::RespondActivityTaskCanceledRequest {
+        task_token,
+        identity: shared.settings.identity.clone(),
+        namespace: shared.settings.namespace.clone(),
+        ..ws::RespondActivityTaskCanceledRequest::default()
+    };
+    shared.door.respond_activity_task_canceled(request).await.map(drop)
+}
+
+/// The longest time between heartbeats that are told.
+const BEAT: Duration = Duration::from_secs(1);
+/// Longer than any clock needs to sleep.
+const FOREVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);

@@ -1,0 +1,128 @@
+//! A worker: it asks for tasks, has the code answer them, and tells the engine.
+//!
+//! ```text
+//!   door ──▶ workflows ──▶ cache of executions ──▶ answer ──▶ door
+//!     └────▶ activities ──▶ attempts, so many at once ──▶ result ──▶ door
+//! ```
+
+mod activities;
+mod attempt;
+mod cache;
+mod workflows;
+
+use std::{sync::Arc, time::Duration};
+
+use steadfast_engine::{Clock, Code, Error};
+use tokio::{
+    sync::{Semaphore, watch},
+    task::JoinSet,
+};
+
+use self::{activities::Attempts, cache::Cache};
+use crate::{door::Door, registry::Registry, state::States};
+
+/// How much a worker does at once.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) namespace: String,
+    pub(crate) task_queue: String,
+    pub(crate) identity: String,
+    pub(crate) activities_at_once: usize,
+    pub(crate) cached_workflows: usize,
+    pub(crate) pollers: usize,
+}
+
+/// What all parts of a worker share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) door: Door,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) settings: Settings,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) states: States,
+    cache: Cache,
+    attempts: Attempts,
+    slots: Arc<Semaphore>,
+    stop: watch::Receiver<bool>,
+}
+
+/// A worker that runs. Dropped, it stops at once.
+#[derive(Debug)]
+pub(crate) struct Worker {
+    shared: Arc<Shared>,
+    stop: watch::Sender<bool>,
+    pollers: JoinSet<()>,
+}
+
+impl Worker {
+    /// Starts a worker on the current runtime.
+    pub(crate) fn start(
+        door: Door,
+        registry: Arc<Registry>,
+        settings: Settings,
+        clock: Arc<dyn Clock>,
+        states: States,
+    ) -> Self {
+        let (stop, stopped) = watch::channel(false);
+        let shared = Arc::new(Shared {
+            door,
+            registry,
+            cache: Cache::new(settings.cached_workflows),
+            attempts: Attempts::default(),
+            slots: Arc::new(Semaphore::new(settings.activities_at_once)),
+            settings,
+            clock,
+            states,
+            stop: stopped,
+        });
+        let mut pollers = JoinSet::new();
+        let (workflows, activities) = shared.registry.names();
+        for _ in 0..shared.settings.pollers {
+            if !workflows.is_empty() {
+                pollers.spawn(workflows::poll(Arc::clone(&shared), workflows::Queue::Normal));
+                pollers.spawn(workflows::poll(Arc::clone(&shared), workflows::Queue::Sticky));
+            }
+            if !activities.is_empty() {
+                pollers.spawn(activities::poll(Arc::clone(&shared)));
+            }
+        }
+        Self { shared, stop, pollers }
+    }
+
+    /// Takes nothing more, and waits for what is under way, but not longer than this.
+    pub(crate) async fn stop(mut self, patience: Duration) {
+        // Whoever polls hears it; nobody is left to hear it otherwise.
+        let _ = self.stop.send(true);
+        while self.pollers.join_next().await.is_some() {}
+        let all = u32::try_from(self.shared.settings.activities_at_once).unwrap_or(u32::MAX);
+        let done = self.shared.slots.acquire_many(all);
+        tokio::select! {
+            _ = done => {}
+            () = self.shared.clock.sleep(patience) => {}
+        }
+    }
+}
+
+impl Shared {
+    /// Waits until the worker is to stop.
+    async fn stopped(&self) {
+        let mut stop = self.stop.clone();
+        // An error means that the worker is gone.
+        let _ = stop.wait_for(|stop| *stop).await;
+    }
+
+    /// Waits before the same call is made again. Says whether that makes sense.
+    async fn rest(&self, error: &Error, failures: &mut u32) -> bool {
+        if error.code == Code::Unavailable && self.door.engine().is_some() {
+            // The engine in this process has stopped, and does not come back.
+            return false;
+        }
+        *failures = failures.saturating_add(1);
+        tracing::warn!(%error, failures, "the server did not answer a poll");
+        let span = Duration::from_millis(100).saturating_mul(1 << (*failures).min(6));
+        tokio::select! {
+            () = self.clock.sleep(span) => true,
+            () = self.stopped() => false,
+        }
+    }
+}

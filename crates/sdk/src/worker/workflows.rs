@@ -1,0 +1,309 @@
+//! Workflow tasks: the history that is new goes to the code, its commands go to the engine.
+
+use std::sync::Arc;
+
+use steadfast_engine::Error;
+use steadfast_proto::{
+    command::command::Attributes as C,
+    common::WorkflowExecution,
+    enums::{QueryResultType, TaskQueueKind},
+    history::HistoryEvent,
+    taskqueue::{StickyExecutionAttributes, TaskQueue},
+    workflowservice as ws,
+};
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::{Shared, activities};
+use crate::{
+    replay::{Answer, Broken, Execution, Work},
+    span,
+    workflow::WorkflowInfo,
+};
+
+/// How long a task waits for this worker before any other may have it.
+const STICKY: std::time::Duration = std::time::Duration::from_secs(10);
+
+/// Which queue a poller asks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Queue {
+    /// That of all workers.
+    Normal,
+    /// That of this worker, for runs that it has in its cache.
+    Sticky,
+}
+
+/// Asks for workflow tasks until the worker stops.
+pub(crate) async fn poll(shared: Arc<Shared>, queue: Queue) {
+    let request = ws::PollWorkflowTaskQueueRequest {
+        namespace: shared.settings.namespace.clone(),
+        task_queue: Some(match queue {
+            Queue::Normal => normal(&shared),
+            Queue::Sticky => sticky(&shared),
+        }),
+        identity: shared.settings.identity.clone(),
+        ..ws::PollWorkflowTaskQueueRequest::default()
+    };
+    let mut failures = 0;
+    loop {
+        let polled = tokio::select! {
+            biased;
+            () = shared.stopped() => return,
+            polled = shared.door.poll_workflow_task_queue(request.clone()) => polled,
+        };
+        match polled {
+            Ok(task) if task.task_token.is_empty() => failures = 0,
+            Ok(task) => {
+                failures = 0;
+                tokio::spawn(answer_all(Arc::clone(&shared), task));
+            }
+            Err(error) => {
+                if !shared.rest(&error, &mut failures).await {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// Answers a workflow task, and those that come back with the answers.
+async fn answer_all(shared: Arc<Shared>, task: ws::PollWorkflowTaskQueueResponse) {
+    let mut next = Some(task);
+    while let Some(task) = next {
+        let answered = match &task.query {
+            Some(_) => answer_query(&shared, task).await.map(|()| None),
+            None => answer(&shared, task).await,
+        };
+        next = answered.unwrap_or_else(|error| {
+            // The task was too old, or the server is away: it will be given out again.
+            tracing::debug!(%error, "a workflow task could not be answered");
+            None
+        });
+    }
+}
+
+/// Answers one workflow task; gives the next one, if there is one at once.
+async fn answer(
+    shared: &Arc<Shared>,
+    mut task: ws::PollWorkflowTaskQueueResponse,
+) -> Result<Option<ws::PollWorkflowTaskQueueResponse>, Error> {
+    let run = task.workflow_execution.clone().unwrap_or_default();
+    let (mut execution, events) = prepare(shared, &mut task).await?;
+    let work = Work {
+        events,
+        messages: std::mem::take(&mut task.messages),
+        queries: std::mem::take(&mut task.queries).into_iter().collect(),
+    };
+    match execution.advance(work) {
+        Ok(answer) => complete(shared, task.task_token, run, execution, answer).await,
+        Err(broken) => {
+            // Dropped before the engine hears of it: the next task replays from the start.
+            drop(execution);
+            fail(shared, task.task_token, &run, &broken).await?;
+            Ok(None)
+        }
+    }
+}
+
+/// The run's execution, and the events that are new to it.
+async fn prepare(
+    shared: &Shared,
+    task: &mut ws::PollWorkflowTaskQueueResponse,
+) -> Result<(Execution, Vec<HistoryEvent>), Error> {
+    let run = task.workflow_execution.clone().unwrap_or_default();
+    let mut events = task.history.take().map(|history| history.events).unwrap_or_default();
+    let token = std::mem::take(&mut task.next_page_token);
+    let first = events.first().map_or(0, |event| event.event_id);
+    let cached = shared.cache.take(&run.run_id);
+    let fits = |execution: &Execution| first == 0 || first == execution.last_started() + 1;
+    if let Some(execution) = cached.filter(fits) {
+        read_on(shared, &run, token, &mut events).await?;
+        return Ok((execution, events));
+    }
+    if first == 1 {
+        read_on(shared, &run, token, &mut events).await?;
+    } else {
+        events.clear();
+        read_all(shared, &run, &mut events).await?;
+        if task.started_event_id > 0 {
+            events.retain(|event| event.event_id <= task.started_event_id);
+        }
+    }
+    let info = WorkflowInfo {
+        namespace: shared.settings.namespace.clone(),
+        workflow_id: run.workflow_id,
+        run_id: run.run_id,
+        task_queue: shared.settings.task_queue.clone(),
+        ..WorkflowInfo::default()
+    };
+    Ok((Execution::new(Arc::clone(&shared.registry), info), events))
+}
+
+async fn read_all(
+    shared: &Shared,
+    run: &WorkflowExecution,
+    events: &mut Vec<HistoryEvent>,
+) -> Result<(), Error> {
+    let token = read_page(shared, run, Vec::new(), events).await?;
+    read_on(shared, run, token, events).await
+}
+
+/// Reads the pages that follow.
+async fn read_on(
+    shared: &Shared,
+    run: &WorkflowExecution,
+    mut token: Vec<u8>,
+    events: &mut Vec<HistoryEvent>,
+) -> Result<(), Error> {
+    while !token.is_empty() {
+        token = read_page(shared, run, token, events).await?;
+    }
+    Ok(())
+}
+
+async fn read_page(
+    shared: &Shared,
+    run: &WorkflowExecution,
+    next_page_token: Vec<u8>,
+    events: &mut Vec<HistoryEvent>,
+) -> Result<Vec<u8>, Error> {
+    let request = ws::GetWorkflowExecutionHistoryRequest {
+        namespace: shared.settings.namespace.clone(),
+        execution: Some(run.clone()),
+        next_page_token,
+        ..ws::GetWorkflowExecutionHistoryRequest::default()
+    };
+    let page = shared.door.get_workflow_execution_history(request).await?;
+    events.extend(page.history.map(|history| history.events).unwrap_or_default());
+    Ok(page.next_page_token)
+}
+
+async fn complete(
+    shared: &Arc<Shared>,
+    task_token: Vec<u8>,
+    run: WorkflowExecution,
+    execution: Execution,
+    mut answer: Answer,
+) -> Result<Option<ws::PollWorkflowTaskQueueResponse>, Error> {
+    let slots = reserve_eager(shared, &mut answer);
+    let request = ws::RespondWorkflowTaskCompletedRequest {
+        task_token,
+        commands: answer.commands,
+        messages: answer.messages,
+        query_results: answer.query_results.into_iter().collect(),
+        identity: shared.settings.identity.clone(),
+        namespace: shared.settings.namespace.clone(),
+        return_new_workflow_task: true,
+        sticky_attributes: Some(StickyExecutionAttributes {
+            worker_task_queue: Some(sticky(shared)),
+            schedule_to_start_timeout: Some(span::to_wire(STICKY)),
+        }),
+        ..ws::RespondWorkflowTaskCompletedRequest::default()
+    };
+    // On an error the execution is dropped: it has commands that history does not.
+    let response = shared.door.respond_workflow_task_completed(request).await?;
+    if !answer.closes {
+        shared.cache.put(run.run_id.clone(), execution);
+    }
+    for activity_id in answer.cancelled {
+        shared.attempts.cancel(&run.run_id, &activity_id);
+    }
+    for (task, slot) in response.activity_tasks.into_iter().zip(slots) {
+        activities::spawn(shared, task, slot);
+    }
+    Ok(response.workflow_task)
+}
+
+/// Activities that this worker can run at once are asked for with the answer, as far as there is
+/// room for them.
+fn reserve_eager(shared: &Shared, answer: &mut Answer) -> Vec<OwnedSemaphorePermit> {
+    let mut slots = Vec::new();
+    for command in &mut answer.commands {
+        if let Some(C::ScheduleActivityTaskCommandAttributes(schedule)) = &mut command.attributes {
+            let name = schedule.activity_type.as_ref().map(|it| it.name.as_str());
+            let known = name.and_then(|name| shared.registry.activity(name)).is_some();
+            let slot = (schedule.request_eager_execution && known && slots.len() < EAGER_MAX)
+                .then(|| Arc::clone(&shared.slots).try_acquire_owned().ok())
+                .flatten();
+            schedule.request_eager_execution = slot.is_some();
+            slots.extend(slot);
+        }
+    }
+    slots
+}
+
+async fn fail(
+    shared: &Shared,
+    task_token: Vec<u8>,
+    run: &WorkflowExecution,
+    broken: &Broken,
+) -> Result<(), Error> {
+    tracing::error!(
+        workflow_id = run.workflow_id,
+        run_id = run.run_id,
+        error = %broken,
+        "a workflow cannot go on with this code"
+    );
+    let request = ws::RespondWorkflowTaskFailedRequest {
+        task_token,
+        cause: broken.cause().into(),
+        failure: Some(broken.to_failure().into_wire()),
+        identity: shared.settings.identity.clone(),
+        namespace: shared.settings.namespace.clone(),
+        ..ws::RespondWorkflowTaskFailedRequest::default()
+    };
+    shared.door.respond_workflow_task_failed(request).await.map(drop)
+}
+
+/// Answers a query that came by itself.
+async fn answer_query(
+    shared: &Shared,
+    mut task: ws::PollWorkflowTaskQueueResponse,
+) -> Result<(), Error> {
+    let query = task.query.take().unwrap_or_default();
+    let run_id = task.workflow_execution.clone().unwrap_or_default().run_id;
+    let answered = match shared.cache.take(&run_id) {
+        Some(execution) => {
+            let answered = execution.query(&query);
+            shared.cache.put(run_id, execution);
+            answered
+        }
+        // Not kept: it has seen events that the next workflow task brings again.
+        None => {
+            let (mut execution, events) = prepare(shared, &mut task).await?;
+            let replayed = execution.replay(events);
+            replayed.map_err(|broken| broken.to_failure()).and_then(|()| execution.query(&query))
+        }
+    };
+    let mut request = ws::RespondQueryTaskCompletedRequest {
+        task_token: task.task_token,
+        namespace: shared.settings.namespace.clone(),
+        ..ws::RespondQueryTaskCompletedRequest::default()
+    };
+    match answered {
+        Ok(result) => {
+            request.completed_type = QueryResultType::Answered.into();
+            request.query_result = result;
+        }
+        Err(failure) => {
+            request.completed_type = QueryResultType::Failed.into();
+            request.error_message = failure.message().to_owned();
+            request.failure = Some(failure.into_wire());
+        }
+    }
+    shared.door.respond_query_task_completed(request).await.map(drop)
+}
+
+fn normal(shared: &Shared) -> TaskQueue {
+    TaskQueue { name: shared.settings.task_queue.clone(), ..TaskQueue::default() }
+}
+
+fn sticky(shared: &Shared) -> TaskQueue {
+    TaskQueue {
+        name: format!("{}/{}", shared.settings.task_queue, shared.settings.identity),
+        kind: TaskQueueKind::Sticky.into(),
+        normal_name: shared.settings.task_queue.clone(),
+    }
+}
+
+/// How many activities are asked for with one answer.
+const EAGER_MAX: usize = 32;

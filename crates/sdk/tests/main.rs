@@ -1,0 +1,3 @@
+//! The SDK from outside: workflows and activities as a user writes them.
+
+mod basics;
