@@ -9,13 +9,11 @@ mod app;
 mod client;
 mod door;
 mod error;
-mod failure;
 mod header;
 mod input;
 mod name;
 mod payload;
 mod policy;
-mod registry;
 mod replay;
 mod replayer;
 mod select;
@@ -33,10 +31,9 @@ pub use activity::{
 pub use app::{App, AppBuilder, StartError, Synchronous};
 pub use client::{Client, ClientError, StartCall, WorkflowError, WorkflowHandle};
 pub use error::{
-    ActivityError, Cancelled, ChildError, HeartbeatError, RetryExhausted, TerminalError,
+    ActivityError, Cancelled, ChildError, Failure, HeartbeatError, RetryExhausted, TerminalError,
     TimeoutError, TimeoutKind,
 };
-pub use failure::Failure;
 pub use input::Input;
 pub use payload::CodecError;
 pub use policy::{

@@ -8,8 +8,8 @@ use steadfast_proto::{
 };
 
 use crate::{
-    registry::Registry,
     replay::{Broken, Execution, Work},
+    workflow::Registry,
     workflow::{Workflow, WorkflowFn, WorkflowInfo},
 };
 

@@ -7,7 +7,6 @@ use steadfast_proto::{common::Payloads, workflowservice::PollActivityTaskQueueRe
 
 use super::line::Line;
 use crate::{
-    door::Door,
     error::{Cancelled, HeartbeatError},
     payload::{self, CodecError},
     span,
@@ -70,12 +69,11 @@ pub struct ActivityContext {
     info: Arc<ActivityInfo>,
     line: Arc<Line>,
     states: States,
-    door: Door,
 }
 
 impl ActivityContext {
-    pub(crate) fn new(info: ActivityInfo, line: Arc<Line>, states: States, door: Door) -> Self {
-        Self { info: Arc::new(info), line, states, door }
+    pub(crate) fn new(info: ActivityInfo, line: Arc<Line>, states: States) -> Self {
+        Self { info: Arc::new(info), line, states }
     }
 
     /// Which attempt of which activity this is.
@@ -128,11 +126,6 @@ impl ActivityContext {
     /// What was given to the application for its activities.
     pub fn state<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         self.states.get()
-    }
-
-    /// The way to the engine.
-    pub(crate) fn door(&self) -> &Door {
-        &self.door
     }
 }
 

@@ -7,7 +7,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use steadfast_proto::common::Payloads;
 
 use super::{context::ActivityContext, options::ActivityOptions};
-use crate::{failure::Failure, name, payload};
+use crate::{error::Failure, name, payload};
 
 /// What an attempt comes to.
 pub(crate) type Attempt = Pin<Box<dyn Future<Output = Result<Option<Payloads>, Failure>> + Send>>;

@@ -17,9 +17,9 @@ use crate::{
     client::{Client, fresh_id},
     door::Door,
     policy::{InvalidPolicy, RetryPolicy},
-    registry::Registry,
     state::States,
     worker::{Settings, Worker},
+    workflow::Registry,
     workflow::{Workflow, WorkflowFn},
 };
 

@@ -74,10 +74,10 @@ impl App {
         self.worker.stop(self.patience).await;
         if let Some(own) = self.own {
             own.engine.stop().await;
-            if let Some(file) = own.file {
-                if let Err(error) = file.close().await {
-                    tracing::warn!(%error, "the file was not closed in good order");
-                }
+            if let Some(file) = own.file
+                && let Err(error) = file.close().await
+            {
+                tracing::warn!(%error, "the file was not closed in good order");
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use steadfast_engine::{Code, Detail, Error};
 
-use crate::{failure::Failure, payload::CodecError};
+use crate::{error::Failure, payload::CodecError};
 
 /// Why a call was not carried out.
 #[derive(Debug, thiserror::Error)]

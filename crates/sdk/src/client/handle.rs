@@ -18,7 +18,7 @@ use super::{
     error::{ClientError, WorkflowError},
     start::fresh_id,
 };
-use crate::{failure::Failure, payload};
+use crate::{error::Failure, payload};
 
 /// A workflow that was started.
 #[derive(Debug)]
@@ -227,9 +227,8 @@ enum Ended {
 }
 
 fn ended(close: HistoryEvent) -> Result<Ended, WorkflowError> {
-    let next = |run_id: String, otherwise: Result<Ended, WorkflowError>| match run_id.is_empty() {
-        true => otherwise,
-        false => Ok(Ended::Next(run_id)),
+    let next = |run_id: String, otherwise: Result<Ended, WorkflowError>| {
+        if run_id.is_empty() { otherwise } else { Ok(Ended::Next(run_id)) }
     };
     match close.attributes {
         Some(E::WorkflowExecutionCompletedEventAttributes(it)) => {

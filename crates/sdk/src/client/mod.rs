@@ -16,7 +16,7 @@ pub use handle::WorkflowHandle;
 pub use start::StartCall;
 pub(crate) use start::fresh_id;
 
-use crate::{door::Door, input::Input, payload, registry::Registry, workflow::WorkflowFn};
+use crate::{door::Door, input::Input, payload, workflow::Registry, workflow::WorkflowFn};
 
 /// Starts workflows and talks to them.
 #[derive(Clone, Debug)]
@@ -39,13 +39,12 @@ impl Client {
     /// let receipt: String = handle.result().await?;
     /// # Ok(()) }
     /// ```
-    pub fn start<F, Shape, I>(&self, workflow: F, input: I) -> StartCall<F::Output>
+    #[expect(clippy::needless_pass_by_value, reason = "a function is named, not lent")]
+    pub fn start<F, Shape, I>(&self, _: F, input: I) -> StartCall<F::Output>
     where
         F: WorkflowFn<Shape>,
         I: Input<F::Input>,
     {
-        // Only its type is needed: it says the name.
-        drop(workflow);
         let name = self.registry.name_of::<F>().to_owned();
         StartCall::new(self.clone(), name, input.encode())
     }

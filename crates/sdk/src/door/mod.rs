@@ -43,7 +43,7 @@ macro_rules! calls {
         impl Remote {
             $(
                 async fn $name(&self, request: ws::$request) -> Result<ws::$response, Error> {
-                    let called = self.client().$name(self.request(request)).await;
+                    let called = self.client().$name(Self::request(request)).await;
                     called.map(tonic::Response::into_inner).map_err(|status| remote::error(&status))
                 }
             )+
@@ -53,12 +53,10 @@ macro_rules! calls {
 
 calls! {
     count_workflow_executions: CountWorkflowExecutionsRequest -> CountWorkflowExecutionsResponse;
-    describe_namespace: DescribeNamespaceRequest -> DescribeNamespaceResponse;
     describe_workflow_execution: DescribeWorkflowExecutionRequest -> DescribeWorkflowExecutionResponse;
     get_workflow_execution_history: GetWorkflowExecutionHistoryRequest -> GetWorkflowExecutionHistoryResponse;
     list_workflow_executions: ListWorkflowExecutionsRequest -> ListWorkflowExecutionsResponse;
     poll_activity_task_queue: PollActivityTaskQueueRequest -> PollActivityTaskQueueResponse;
-    poll_workflow_execution_update: PollWorkflowExecutionUpdateRequest -> PollWorkflowExecutionUpdateResponse;
     poll_workflow_task_queue: PollWorkflowTaskQueueRequest -> PollWorkflowTaskQueueResponse;
     query_workflow: QueryWorkflowRequest -> QueryWorkflowResponse;
     record_activity_task_heartbeat: RecordActivityTaskHeartbeatRequest -> RecordActivityTaskHeartbeatResponse;

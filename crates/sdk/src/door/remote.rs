@@ -25,10 +25,8 @@ impl Remote {
     /// A server at `host:port`, or at an address with `http://` or `https://`.
     pub(crate) fn new(address: &str) -> Result<Self, tonic::transport::Error> {
         let tls = address.starts_with("https://");
-        let address = match address.contains("://") {
-            true => address.to_owned(),
-            false => format!("http://{address}"),
-        };
+        let named = address.contains("://");
+        let address = if named { address.to_owned() } else { format!("http://{address}") };
         let mut endpoint = Endpoint::from_shared(address)?
             .connect_timeout(CONNECT)
             .http2_keep_alive_interval(KEEP_ALIVE)
@@ -47,7 +45,7 @@ impl Remote {
         self.client.clone()
     }
 
-    pub(super) fn request<T>(&self, message: T) -> Request<T> {
+    pub(super) fn request<T>(message: T) -> Request<T> {
         let mut request = Request::new(message);
         // The longest call is a long poll.
         request.set_timeout(PATIENCE);

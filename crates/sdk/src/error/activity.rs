@@ -5,8 +5,9 @@ use steadfast_proto::{
     failure::{Failure as Wire, failure::FailureInfo},
 };
 
+use super::Failure;
 use super::{Cancelled, TerminalError, TimeoutKind};
-use crate::{failure::Failure, payload::CodecError};
+use crate::payload::CodecError;
 
 /// Why an activity has no result.
 ///
@@ -164,10 +165,10 @@ impl RetryExhausted {
 
     /// Which limit was reached.
     pub fn reason(&self) -> String {
-        match self.by_time {
-            true => "Max duration reached".to_owned(),
-            false => format!("Max attempts ({}) reached", self.attempts),
+        if self.by_time {
+            return "Max duration reached".to_owned();
         }
+        format!("Max attempts ({}) reached", self.attempts)
     }
 
     fn to_failure(&self) -> Failure {

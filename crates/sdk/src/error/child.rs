@@ -3,7 +3,8 @@
 use steadfast_proto::failure::{Failure as Wire, failure::FailureInfo};
 
 use super::Cancelled;
-use crate::{failure::Failure, payload::CodecError};
+use super::Failure;
+use crate::payload::CodecError;
 
 /// Why a child workflow gave no result.
 #[derive(Clone, Debug, thiserror::Error)]

@@ -3,11 +3,13 @@
 
 mod activity;
 mod child;
+mod failure;
 mod heartbeat;
 mod terminal;
 
 pub use activity::{ActivityError, RetryExhausted, TimeoutError};
 pub use child::ChildError;
+pub use failure::Failure;
 pub use heartbeat::HeartbeatError;
 pub use steadfast_retry::TimeoutKind;
 pub use terminal::TerminalError;

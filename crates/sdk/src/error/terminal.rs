@@ -1,6 +1,6 @@
 //! An error that says of itself that trying again cannot help.
 
-use crate::failure::Failure;
+use super::Failure;
 
 /// The type that it has in history.
 const TYPE: &str = "TerminalError";

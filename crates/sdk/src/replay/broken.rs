@@ -2,7 +2,7 @@
 
 use steadfast_proto::enums::WorkflowTaskFailedCause;
 
-use crate::failure::Failure;
+use crate::error::Failure;
 
 /// The code does not do what history says it did.
 ///

@@ -14,7 +14,6 @@ use steadfast_proto::{
     },
     common::Payloads,
     enums::{CommandType, EventType, QueryResultType},
-    failure::{Failure as Wire, failure::FailureInfo},
     history::{
         HistoryEvent, WorkflowExecutionStartedEventAttributes, history_event::Attributes as E,
     },
@@ -24,18 +23,18 @@ use steadfast_proto::{
 
 use super::{
     broken::Broken,
+    ends::{child_end, end},
     expect,
     turns::{Turn, answers, is_command, turns},
     updates,
 };
 use crate::{
     error::ALREADY_STARTED,
-    failure::Failure,
+    error::Failure,
     payload,
-    registry::Registry,
+    workflow::Registry,
     workflow::{
-        Ending, Issued, Journal, MARKERS, Outcome, Tasks, VALUE, WorkflowContext, WorkflowInfo,
-        command,
+        Ending, Issued, Journal, MARKERS, Tasks, VALUE, WorkflowContext, WorkflowInfo, command,
     },
 };
 
@@ -152,12 +151,12 @@ impl Execution {
         let mut state = self.journal.state();
         state.ahead.clear();
         for attributes in answers(next) {
-            if let E::MarkerRecordedEventAttributes(marker) = attributes {
-                if MARKERS.contains(&marker.marker_name.as_str()) {
-                    let value = marker.details.get(VALUE);
-                    let value = value.and_then(|value| value.payloads.first()).cloned();
-                    state.ahead.push_back((marker.marker_name.clone(), value));
-                }
+            if let E::MarkerRecordedEventAttributes(marker) = attributes
+                && MARKERS.contains(&marker.marker_name.as_str())
+            {
+                let value = marker.details.get(VALUE);
+                let value = value.and_then(|value| value.payloads.first()).cloned();
+                state.ahead.push_back((marker.marker_name.clone(), value));
             }
         }
     }
@@ -274,6 +273,7 @@ impl Execution {
     }
 
     /// Something has happened to the run.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the others are about commands")]
     fn apply(&mut self, event: &HistoryEvent) -> Result<(), Broken> {
         let Some(attributes) = &event.attributes else { return Ok(()) };
         match attributes {
@@ -321,6 +321,7 @@ impl Execution {
     }
 
     /// Something came of what the code asked for.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the others end what the code waits for")]
     fn follow(&self, attributes: &E) {
         let mut state = self.journal.state();
         match attributes {
@@ -346,14 +347,12 @@ impl Execution {
                 }
             }
             _ => {
-                if let Some((slot, outcome)) = child_end(attributes) {
-                    if let Some(slot) = state.take_end_of(slot) {
-                        state.resolve(slot, outcome);
-                    }
-                } else if let Some((event, outcome)) = end(attributes) {
-                    if let Some(slot) = state.take_slot_of(event) {
-                        state.resolve(slot, outcome);
-                    }
+                let ended = match child_end(attributes) {
+                    Some((event, outcome)) => Some((state.take_end_of(event), outcome)),
+                    None => end(attributes).map(|(event, it)| (state.take_slot_of(event), it)),
+                };
+                if let Some((Some(slot), outcome)) = ended {
+                    state.resolve(slot, outcome);
                 }
             }
         }
@@ -365,90 +364,6 @@ impl Drop for Execution {
     fn drop(&mut self) {
         self.journal.close();
     }
-}
-
-/// The end of an activity, a timer, or a call of another workflow: of which command, and how.
-fn end(attributes: &E) -> Option<(i64, Outcome)> {
-    let failed = |failure: &Option<Wire>| Err(Box::new(failure.clone().unwrap_or_default()));
-    Some(match attributes {
-        E::ActivityTaskCompletedEventAttributes(it) => {
-            (it.scheduled_event_id, Ok(it.result.clone()))
-        }
-        E::ActivityTaskFailedEventAttributes(it) => {
-            let failure = of_activity(it.failure.as_ref(), it.retry_state);
-            (it.scheduled_event_id, Err(failure))
-        }
-        E::ActivityTaskTimedOutEventAttributes(it) => {
-            let failure = of_activity(it.failure.as_ref(), it.retry_state);
-            (it.scheduled_event_id, Err(failure))
-        }
-        E::ActivityTaskCanceledEventAttributes(it) => {
-            (it.scheduled_event_id, Err(cancelled(it.details.clone())))
-        }
-        E::TimerFiredEventAttributes(it) => (it.started_event_id, Ok(None)),
-        E::ExternalWorkflowExecutionSignaledEventAttributes(it) => {
-            (it.initiated_event_id, Ok(None))
-        }
-        E::ExternalWorkflowExecutionCancelRequestedEventAttributes(it) => {
-            (it.initiated_event_id, Ok(None))
-        }
-        E::SignalExternalWorkflowExecutionFailedEventAttributes(it) => {
-            (it.initiated_event_id, failed(&Some(no_such_workflow())))
-        }
-        E::RequestCancelExternalWorkflowExecutionFailedEventAttributes(it) => {
-            (it.initiated_event_id, failed(&Some(no_such_workflow())))
-        }
-        _ => return None,
-    })
-}
-
-/// The end of a child workflow.
-fn child_end(attributes: &E) -> Option<(i64, Outcome)> {
-    use steadfast_proto::failure::{TerminatedFailureInfo, TimeoutFailureInfo};
-    let of_kind = |message: &str, info| {
-        let failure_info = Some(info);
-        Box::new(Wire { message: message.to_owned(), failure_info, ..Wire::default() })
-    };
-    Some(match attributes {
-        E::ChildWorkflowExecutionCompletedEventAttributes(it) => {
-            (it.initiated_event_id, Ok(it.result.clone()))
-        }
-        E::ChildWorkflowExecutionFailedEventAttributes(it) => {
-            (it.initiated_event_id, Err(Box::new(it.failure.clone().unwrap_or_default())))
-        }
-        E::ChildWorkflowExecutionCanceledEventAttributes(it) => {
-            (it.initiated_event_id, Err(cancelled(it.details.clone())))
-        }
-        E::ChildWorkflowExecutionTimedOutEventAttributes(it) => {
-            let info = FailureInfo::TimeoutFailureInfo(TimeoutFailureInfo::default());
-            (it.initiated_event_id, Err(of_kind("the child timed out", info)))
-        }
-        E::ChildWorkflowExecutionTerminatedEventAttributes(it) => {
-            let info = FailureInfo::TerminatedFailureInfo(TerminatedFailureInfo::default());
-            (it.initiated_event_id, Err(of_kind("the child was terminated", info)))
-        }
-        _ => return None,
-    })
-}
-
-/// An activity's failure, with why it was not tried again.
-fn of_activity(failure: Option<&Wire>, retry_state: i32) -> Box<Wire> {
-    use steadfast_proto::failure::ActivityFailureInfo;
-    let info = ActivityFailureInfo { retry_state, ..ActivityFailureInfo::default() };
-    Box::new(Wire {
-        message: "activity failed".to_owned(),
-        cause: failure.cloned().map(Box::new),
-        failure_info: Some(FailureInfo::ActivityFailureInfo(info)),
-        ..Wire::default()
-    })
-}
-
-fn cancelled(details: Option<Payloads>) -> Box<Wire> {
-    Box::new(Failure::cancelled(details).into_wire())
-}
-
-fn no_such_workflow() -> Wire {
-    Failure::new("there is no such workflow").of_type("WorkflowNotFound").into_wire()
 }
 
 fn query_result(answered: Result<Option<Payloads>, Failure>) -> WorkflowQueryResult {

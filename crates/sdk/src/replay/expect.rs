@@ -15,10 +15,7 @@ pub(crate) fn check(issued: Option<&Issued>, event: &HistoryEvent) -> Result<(),
     let Some(issued) = issued else {
         return Err(differs(event, "has nothing more to do there".to_owned()));
     };
-    match fits(issued, event) {
-        true => Ok(()),
-        false => Err(differs(event, asks(&issued.command))),
-    }
+    if fits(issued, event) { Ok(()) } else { Err(differs(event, asks(&issued.command))) }
 }
 
 /// The code asked for something that history does not have.
@@ -82,36 +79,36 @@ fn fits(issued: &Issued, event: &HistoryEvent) -> bool {
             let to = event.workflow_execution.as_ref().map(|to| to.workflow_id.as_str());
             Some(command.workflow_id.as_str()) == to
         }
+        _ => closes(command, event),
+    }
+}
+
+/// As [`fits`], for messages and for ends, of which there can be only one.
+fn closes(command: &C, event: &E) -> bool {
+    matches!(
+        (command, event),
         (
             C::ProtocolMessageCommandAttributes(_),
             E::WorkflowExecutionUpdateAcceptedEventAttributes(_)
-            | E::WorkflowExecutionUpdateCompletedEventAttributes(_),
-        )
-        | (
+                | E::WorkflowExecutionUpdateCompletedEventAttributes(_),
+        ) | (
             C::CompleteWorkflowExecutionCommandAttributes(_),
-            E::WorkflowExecutionCompletedEventAttributes(_),
-        )
-        | (
+            E::WorkflowExecutionCompletedEventAttributes(_)
+                // A cron workflow goes on after each completion.
+                | E::WorkflowExecutionContinuedAsNewEventAttributes(_),
+        ) | (
             C::FailWorkflowExecutionCommandAttributes(_),
             E::WorkflowExecutionFailedEventAttributes(_)
-            // The whole workflow is tried again.
-            | E::WorkflowExecutionContinuedAsNewEventAttributes(_),
-        )
-        | (
+                // The whole workflow is tried again.
+                | E::WorkflowExecutionContinuedAsNewEventAttributes(_),
+        ) | (
             C::CancelWorkflowExecutionCommandAttributes(_),
             E::WorkflowExecutionCanceledEventAttributes(_),
-        )
-        | (
+        ) | (
             C::ContinueAsNewWorkflowExecutionCommandAttributes(_),
             E::WorkflowExecutionContinuedAsNewEventAttributes(_),
-        ) => true,
-        // A cron workflow goes on after each completion.
-        (
-            C::CompleteWorkflowExecutionCommandAttributes(_),
-            E::WorkflowExecutionContinuedAsNewEventAttributes(_),
-        ) => true,
-        _ => false,
-    }
+        )
+    )
 }
 
 /// What the code asks for, as the end of a sentence that begins with "the code".

@@ -9,6 +9,7 @@
 //! ```
 
 mod broken;
+mod ends;
 mod execution;
 mod expect;
 mod turns;

@@ -16,7 +16,7 @@ use steadfast_proto::{
 };
 
 use crate::{
-    failure::Failure,
+    error::Failure,
     workflow::{Issued, Journal, Spawned, UpdateTurn, command},
 };
 
@@ -64,14 +64,12 @@ pub(crate) fn deliver<'a>(
             }
         }
     }
-    turns.extend(messages.iter().filter_map(|message| requested(message, last_event)));
+    let requested = messages.iter().filter_map(|message| requested(message, last_event));
+    // What was given to the code before is under way.
+    turns.extend(requested.filter(|turn| !seen.contains(&turn.id)));
     for turn in turns {
-        let first =
-            turn.accepted || !seen.contains(&turn.id) || turn.message_id.ends_with("/request");
         seen.insert(turn.id.clone());
-        if first {
-            look_at(journal, turn);
-        }
+        look_at(journal, turn);
     }
 }
 
@@ -129,7 +127,7 @@ fn accept(journal: &Journal, turn: &UpdateTurn) {
         accepted_request_sequencing_event_id: turn.sequencing_event_id,
         accepted_request: Some(turn.request.clone()),
     };
-    let body = any(update::Acceptance::type_url(), acceptance.encode_to_vec());
+    let body = any(&update::Acceptance::type_url(), acceptance.encode_to_vec());
     send(journal, turn, "accept", body);
 }
 
@@ -147,7 +145,7 @@ fn complete(
         meta: turn.request.meta.clone(),
         outcome: Some(update::Outcome { value: Some(value) }),
     };
-    let body = any(update::Response::type_url(), response.encode_to_vec());
+    let body = any(&update::Response::type_url(), response.encode_to_vec());
     send(journal, turn, "complete", body);
 }
 
@@ -158,7 +156,7 @@ fn refuse(journal: &Journal, turn: &UpdateTurn, failure: Failure) {
         rejected_request: Some(turn.request.clone()),
         failure: Some(failure.into_wire()),
     };
-    let body = any(update::Rejection::type_url(), rejection.encode_to_vec());
+    let body = any(&update::Rejection::type_url(), rejection.encode_to_vec());
     send(journal, turn, REFUSE, body);
 }
 
@@ -186,7 +184,7 @@ pub(crate) fn is_refusal(issued: &Issued) -> bool {
     }
 }
 
-fn any(type_url: String, value: Vec<u8>) -> Any {
+fn any(type_url: &str, value: Vec<u8>) -> Any {
     Any { type_url: format!("type.googleapis.com{type_url}"), value }
 }
 

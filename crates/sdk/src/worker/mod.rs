@@ -19,7 +19,7 @@ use tokio::{
 };
 
 use self::{activities::Attempts, cache::Cache};
-use crate::{door::Door, registry::Registry, state::States};
+use crate::{door::Door, state::States, workflow::Registry};
 
 /// How much a worker does at once.
 #[derive(Clone, Debug)]

@@ -261,18 +261,15 @@ async fn answer_query(
 ) -> Result<(), Error> {
     let query = task.query.take().unwrap_or_default();
     let run_id = task.workflow_execution.clone().unwrap_or_default().run_id;
-    let answered = match shared.cache.take(&run_id) {
-        Some(execution) => {
-            let answered = execution.query(&query);
-            shared.cache.put(run_id, execution);
-            answered
-        }
+    let answered = if let Some(execution) = shared.cache.take(&run_id) {
+        let answered = execution.query(&query);
+        shared.cache.put(run_id, execution);
+        answered
+    } else {
         // Not kept: it has seen events that the next workflow task brings again.
-        None => {
-            let (mut execution, events) = prepare(shared, &mut task).await?;
-            let replayed = execution.replay(events);
-            replayed.map_err(|broken| broken.to_failure()).and_then(|()| execution.query(&query))
-        }
+        let (mut execution, events) = prepare(shared, &mut task).await?;
+        let replayed = execution.replay(events);
+        replayed.map_err(|broken| broken.to_failure()).and_then(|()| execution.query(&query))
     };
     let mut request = ws::RespondQueryTaskCompletedRequest {
         task_token: task.task_token,
@@ -286,7 +283,7 @@ async fn answer_query(
         }
         Err(failure) => {
             request.completed_type = QueryResultType::Failed.into();
-            request.error_message = failure.message().to_owned();
+            failure.message().clone_into(&mut request.error_message);
             request.failure = Some(failure.into_wire());
         }
     }

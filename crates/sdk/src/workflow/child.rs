@@ -25,8 +25,8 @@ use super::{
     pending::{OnCancel, Pending},
 };
 use crate::{
+    error::Failure,
     error::{Cancelled, ChildError},
-    failure::Failure,
     payload::{self, CodecError},
     policy::RetryPolicy,
     span,

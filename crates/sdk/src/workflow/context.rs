@@ -24,7 +24,7 @@ use super::{
     child::ChildCall,
     definition::WorkflowFn,
     external::ExternalWorkflow,
-    handlers::{Handling, StateCell, UpdateHandler},
+    handlers::{Handling, UpdateHandler},
     journal::Journal,
     marker,
     saga::Saga,
@@ -34,7 +34,7 @@ use super::{
 };
 use crate::{
     activity::ActivityFn,
-    failure::Failure,
+    error::Failure,
     input::Input,
     payload::{self, CodecError},
 };
@@ -80,13 +80,12 @@ impl WorkflowContext {
     }
 
     /// Calls an activity.
-    pub fn activity<F, Shape, I>(&self, activity: F, input: I) -> ActivityCall<F::Output>
+    #[expect(clippy::needless_pass_by_value, reason = "a function is named, not lent")]
+    pub fn activity<F, Shape, I>(&self, _: F, input: I) -> ActivityCall<F::Output>
     where
         F: ActivityFn<Shape>,
         I: Input<F::Input>,
     {
-        // Only its type is needed: it says the name.
-        drop(activity);
         let name = self.journal.registry.name_of::<F>().to_owned();
         ActivityCall::new(self.clone(), name, input.encode())
     }
@@ -106,17 +105,18 @@ impl WorkflowContext {
     }
 
     /// Starts a timer whose length, too, must be as history has it.
+    #[expect(dead_code, reason = "the orchestration API starts its timers so")]
     pub(crate) fn exact_timer(&self, span: Duration) -> Timer {
         Timer::start(self, span, true)
     }
 
     /// Calls a child workflow.
-    pub fn child<F, Shape, I>(&self, workflow: F, input: I) -> ChildCall<F::Output>
+    #[expect(clippy::needless_pass_by_value, reason = "a function is named, not lent")]
+    pub fn child<F, Shape, I>(&self, _: F, input: I) -> ChildCall<F::Output>
     where
         F: WorkflowFn<Shape>,
         I: Input<F::Input>,
     {
-        drop(workflow);
         let name = self.journal.registry.name_of::<F>().to_owned();
         ChildCall::new(self.clone(), name, input.encode())
     }
@@ -214,11 +214,6 @@ impl WorkflowContext {
         };
         let handler = UpdateHandler { validate: Arc::new(validate), handle: Arc::new(handle) };
         self.journal.state().handlers.updates.insert(name.into(), handler);
-    }
-
-    /// State to share with handlers.
-    pub fn state<T>(&self, value: T) -> StateCell<T> {
-        StateCell::new(value)
     }
 
     /// Waits until a condition holds. It is asked again whenever something has happened.

@@ -6,7 +6,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use steadfast_proto::common::Payloads;
 
 use super::context::WorkflowContext;
-use crate::{failure::Failure, name, payload};
+use crate::{error::Failure, name, payload};
 
 /// The code of a run, under way.
 pub(crate) type Running = Pin<Box<dyn Future<Output = Result<Option<Payloads>, Failure>> + Send>>;

@@ -16,7 +16,7 @@ use super::{
     journal::{Kind, command},
     pending::Pending,
 };
-use crate::{failure::Failure, payload};
+use crate::{error::Failure, payload};
 
 /// Another workflow, by its id.
 #[derive(Clone, Debug)]

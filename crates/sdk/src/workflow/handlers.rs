@@ -10,7 +10,7 @@ use std::{
 
 use steadfast_proto::{common::Payloads, update};
 
-use crate::failure::Failure;
+use crate::error::Failure;
 
 /// Answers a query.
 pub(crate) type QueryHandler =

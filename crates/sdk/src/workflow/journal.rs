@@ -23,11 +23,12 @@ use super::{
     context::WorkflowInfo,
     handlers::{Handlers, UpdateTurn},
     pending::OnCancel,
+    registry::Registry,
     scope::{ROOT, Scopes},
     signal::Inbox,
     tasks::Spawned,
 };
-use crate::{failure::Failure, registry::Registry};
+use crate::error::Failure;
 
 /// What a wait comes to.
 pub(crate) type Outcome = Result<Option<Payloads>, Box<Wire>>;
@@ -212,17 +213,13 @@ impl State {
             // Taken already: a future that is polled after its end never ends again.
             return Poll::Pending;
         };
-        match slot.outcome.take() {
-            Some(outcome) => {
-                let attempt = slot.attempt;
-                self.forget(number);
-                Poll::Ready((outcome, attempt))
-            }
-            None => {
-                slot.waker = Some(cx.waker().clone());
-                Poll::Pending
-            }
+        if let Some(outcome) = slot.outcome.take() {
+            let attempt = slot.attempt;
+            self.forget(number);
+            return Poll::Ready((outcome, attempt));
         }
+        slot.waker = Some(cx.waker().clone());
+        Poll::Pending
     }
 
     /// Something came of a wait. What comes twice, or of a wait that nobody keeps, changes nothing.
@@ -319,7 +316,7 @@ impl State {
     fn request_cancel(&mut self, number: u64) {
         let unsent = self.commands.iter().position(|issued| issued.slot == Some(number));
         if let Some(unsent) = unsent {
-            let retractable = self.slots.get(&number).is_some_and(|slot| slot.retractable());
+            let retractable = self.slots.get(&number).is_some_and(Slot::retractable);
             if retractable {
                 self.commands.remove(unsent);
             }

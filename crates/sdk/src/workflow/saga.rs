@@ -6,7 +6,7 @@ use super::context::WorkflowContext;
 use crate::{
     activity::{ActivityFn, ActivityOptions},
     error::ActivityError,
-    failure::Failure,
+    error::Failure,
     input::Input,
     policy::{INFINITE, RetryPolicy},
 };
@@ -38,8 +38,10 @@ pub struct Saga {
 
 struct Step {
     name: String,
-    run: Box<dyn FnOnce(&WorkflowContext, ActivityOptions) -> Undoing + Send>,
+    run: Box<Undo>,
 }
+
+type Undo = dyn FnOnce(ActivityOptions) -> Undoing + Send;
 
 type Undoing = Pin<Box<dyn Future<Output = Result<(), ActivityError>> + Send>>;
 
@@ -62,7 +64,7 @@ impl Saga {
     {
         let name = self.ctx.journal.registry.name_of::<F>().to_owned();
         let call = self.ctx.activity(activity, input);
-        let run = |_: &WorkflowContext, options: ActivityOptions| -> Undoing {
+        let run = |options: ActivityOptions| -> Undoing {
             let started = call.options(options).start();
             Box::pin(async move { started.await.map(drop) })
         };
@@ -85,7 +87,7 @@ impl Saga {
         let mut failed: Option<Failure> = None;
         while let Some(step) = self.steps.pop() {
             let options = ActivityOptions::new().retry(self.retry.clone());
-            if let Err(error) = (step.run)(&self.ctx, options).await {
+            if let Err(error) = (step.run)(options).await {
                 let failure = Failure::new(format!("compensation {} failed", step.name))
                     .of_type("CompensationError")
                     .caused_by(error);

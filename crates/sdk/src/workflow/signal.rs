@@ -19,7 +19,7 @@ pub(crate) struct Inbox(BTreeMap<String, Letters>);
 
 #[derive(Debug, Default)]
 struct Letters {
-    unread: VecDeque<Option<Payloads>>,
+    unread: VecDeque<Payloads>,
     waiting: Vec<Waker>,
 }
 
@@ -27,11 +27,11 @@ impl Inbox {
     /// A signal has come.
     pub(crate) fn put(&mut self, name: &str, input: Option<Payloads>) {
         let letters = self.0.entry(name.to_owned()).or_default();
-        letters.unread.push_back(input);
+        letters.unread.push_back(input.unwrap_or_default());
         letters.waiting.drain(..).for_each(Waker::wake);
     }
 
-    fn take(&mut self, name: &str) -> Option<Option<Payloads>> {
+    fn take(&mut self, name: &str) -> Option<Payloads> {
         self.0.get_mut(name)?.unread.pop_front()
     }
 
@@ -48,7 +48,7 @@ impl Inbox {
 /// async fn approval(ctx: WorkflowContext, _: ()) -> Result<String, Failure> {
 ///     let mut votes = ctx.signals::<String>("vote");
 ///     loop {
-///         match votes.next().await {
+///         match votes.receive().await {
 ///             Ok(vote) => return Ok(vote),
 ///             // somebody sent something that is no vote
 ///             Err(error) => ctx.log(format_args!("not a vote: {error}")),
@@ -68,15 +68,15 @@ impl<T: DeserializeOwned> Signals<T> {
         Self { ctx, name, value: PhantomData }
     }
 
-    /// The next one. One that is not of this type is an error, and is gone then.
-    pub fn next(&mut self) -> NextSignal<'_, T> {
+    /// Waits for the next one. One that is not of this type is an error, and is gone then.
+    pub fn receive(&mut self) -> NextSignal<'_, T> {
         NextSignal { signals: self }
     }
 
     /// The next one, if there is one by now.
-    pub fn try_next(&mut self) -> Option<Result<T, CodecError>> {
+    pub fn try_receive(&mut self) -> Option<Result<T, CodecError>> {
         let input = self.ctx.journal.state().inbox.take(&self.name)?;
-        Some(payload::decode_one(input.as_ref()))
+        Some(payload::decode_one(Some(&input)))
     }
 }
 
@@ -93,12 +93,10 @@ impl<T: DeserializeOwned> Future for NextSignal<'_, T> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let signals = &self.signals;
         let mut state = signals.ctx.journal.state();
-        match state.inbox.take(&signals.name) {
-            Some(input) => Poll::Ready(payload::decode_one(input.as_ref())),
-            None => {
-                state.inbox.wait(&signals.name, cx.waker());
-                Poll::Pending
-            }
+        if let Some(input) = state.inbox.take(&signals.name) {
+            return Poll::Ready(payload::decode_one(Some(&input)));
         }
+        state.inbox.wait(&signals.name, cx.waker());
+        Poll::Pending
     }
 }

@@ -64,11 +64,6 @@ impl Tasks {
         self.ending.take()
     }
 
-    /// Whether the main code has ended.
-    pub(crate) fn ended(&self) -> bool {
-        self.main.is_none()
-    }
-
     /// Polls whoever was woken, in order, until nobody is.
     pub(crate) fn run(&mut self, journal: &Journal) -> Result<(), Panicked> {
         loop {

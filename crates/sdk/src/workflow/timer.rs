@@ -44,6 +44,7 @@ impl Timer {
     }
 
     /// Lets it run although nobody waits for it.
+    #[expect(dead_code, reason = "the orchestration API leaves the losers of a race alone")]
     pub(crate) fn detach(mut self) {
         if let Some(wait) = self.wait.take() {
             wait.detach();

@@ -12,10 +12,10 @@ use steadfast_proto::{
     failure::{ApplicationFailureInfo, CanceledFailureInfo, Failure as Wire, failure::FailureInfo},
 };
 
+use super::{ActivityError, Cancelled, ChildError, HeartbeatError, TerminalError};
 use crate::{
-    error::{ActivityError, Cancelled, ChildError, HeartbeatError, TerminalError},
-    name, payload,
-    payload::CodecError,
+    name,
+    payload::{self, CodecError},
     span,
 };
 

@@ -2,10 +2,10 @@
 
 use std::{any::TypeId, collections::BTreeMap};
 
+use super::definition::Workflow;
 use crate::{
     activity::{Activity, ActivityOptions},
     name,
-    workflow::Workflow,
 };
 
 /// Workflows and activities by name, and by function.
@@ -47,7 +47,10 @@ impl Registry {
 
     /// The name under which a function was registered; its own, if it was not.
     pub(crate) fn name_of<F: 'static>(&self) -> &str {
-        self.names.get(&TypeId::of::<F>()).map_or(name::of_type::<F>(), String::as_str)
+        match self.names.get(&TypeId::of::<F>()) {
+            Some(name) => name,
+            None => name::of_type::<F>(),
+        }
     }
 
     /// How an activity is run: as the call says, then its registration, then the application.
