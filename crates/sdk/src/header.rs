@@ -1,12 +1,11 @@
 //! What an activity's command says beyond the public fields.
 
+use steadfast_engine::policy::HEADER as RETRY_POLICY;
 use steadfast_proto::common::Header;
 use steadfast_retry::Draft;
 
 use crate::payload;
 
-/// The whole retry policy.
-const RETRY_POLICY: &str = "steadfast-retry-policy";
 /// What kind of work it is.
 const KIND: &str = "steadfast-kind";
 

@@ -18,7 +18,7 @@ pub use steadfast_retry::{
         temporal::RetryPolicy as TemporalPolicy,
     },
 };
-use steadfast_retry::{Ending, Policy, preset::edda};
+use steadfast_retry::{Policy, preset::edda};
 
 use crate::span;
 
@@ -202,14 +202,7 @@ fn whole(edda: &edda::RetryPolicy) -> Option<Draft> {
     if edda.max_duration.is_none() && edda.retryable_error_types.is_empty() {
         return None;
     }
-    let policy = edda.compile().ok()?;
-    Some(Draft {
-        name: policy.name().to_owned(),
-        rules: policy.rules().iter().map(|placed| placed.rule.clone()).collect(),
-        default: Some(policy.default_behaviour().clone()),
-        limits: policy.limits(),
-        on_exhausted: Some(Ending::Fail),
-    })
+    edda.draft().ok()
 }
 
 fn edda_on_wire(edda: &edda::RetryPolicy) -> Wire {

@@ -19,7 +19,7 @@ macro_rules! select {
     ($($pattern:pat = $future:expr => $then:expr),+ $(,)?) => {
         $crate::__private::tokio::select! {
             biased;
-            $($pattern = ::std::future::IntoFuture::into_future($future) => $then,)+
+            $($pattern = ::std::future::IntoFuture::into_future($future) => { $then })+
         }
     };
 }

@@ -1,3 +1,7 @@
 //! The SDK from outside: workflows and activities as a user writes them.
 
 mod basics;
+mod common;
+mod edda;
+mod peers;
+mod workflows;

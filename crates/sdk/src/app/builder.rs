@@ -228,7 +228,7 @@ impl AppBuilder {
             task_queue: self.task_queue,
             identity,
         };
-        let worker = Worker::start(door, registry, settings, self.clock, self.states);
+        let worker = Worker::start(door.for_worker(), registry, settings, self.clock, self.states);
         Ok(App { client, worker, own, patience: self.patience })
     }
 

@@ -75,6 +75,15 @@ calls! {
 }
 
 impl Door {
+    /// The same way, for a worker: what one inside the engine's process has in hand ends with it.
+    pub(crate) fn for_worker(&self) -> Self {
+        match self {
+            Self::Embedded(engine) => Self::Embedded(engine.for_own_workers()),
+            #[cfg(feature = "remote")]
+            Self::Remote(_) => self.clone(),
+        }
+    }
+
     /// The engine, if it is in this process.
     pub(crate) fn engine(&self) -> Option<&Engine> {
         match self {

@@ -93,7 +93,9 @@ impl ActivityError {
             Self::RetryExhausted(RetryExhausted { activity, attempts: attempt, by_time, cause })
         };
         match (&cause.failure_info, retry_state) {
-            (Some(FailureInfo::CanceledFailureInfo(_)), _) => Self::Cancelled(Cancelled),
+            (Some(FailureInfo::CanceledFailureInfo(_)), _) | (_, RetryState::CancelRequested) => {
+                Self::Cancelled(Cancelled)
+            }
             (Some(FailureInfo::ApplicationFailureInfo(info)), _) if info.non_retryable => {
                 Self::Terminal(TerminalError::of(failure))
             }

@@ -342,10 +342,14 @@ impl<C: Fn() -> bool + Unpin> Future for Until<C> {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        if (self.condition)() {
+        let holds = (self.condition)();
+        let mut state = self.ctx.journal.state();
+        if holds {
+            state.condition_held = true;
             return Poll::Ready(());
         }
-        self.ctx.journal.state().watch(cx.waker());
+        state.watch(cx.waker());
+        drop(state);
         Poll::Pending
     }
 }

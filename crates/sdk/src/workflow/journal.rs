@@ -116,6 +116,8 @@ pub(crate) struct State {
     pub(crate) patches: BTreeMap<String, bool>,
     /// Who waits for a condition, and is asked again whenever something has happened.
     pub(crate) watchers: Vec<Waker>,
+    /// One of them found its condition to hold.
+    pub(crate) condition_held: bool,
     /// The code is being put away: what it drops now is not its doing.
     closing: bool,
 }
@@ -143,6 +145,7 @@ impl Journal {
             ahead: VecDeque::new(),
             patches: BTreeMap::new(),
             watchers: Vec::new(),
+            condition_held: false,
             closing: false,
         };
         Arc::new(Self { registry, state: Mutex::new(state) })

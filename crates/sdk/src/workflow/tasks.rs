@@ -64,18 +64,31 @@ impl Tasks {
         self.ending.take()
     }
 
-    /// Polls whoever was woken, in order, until nobody is.
+    /// Polls whoever was woken, in order, until nobody is and no condition holds that somebody waits
+    /// for.
     pub(crate) fn run(&mut self, journal: &Journal) -> Result<(), Panicked> {
+        let mut moved = self.poll_woken(journal)?;
+        while moved {
+            // Something has happened, so a condition may hold now.
+            let watchers = std::mem::take(&mut journal.state().watchers);
+            watchers.into_iter().for_each(Waker::wake);
+            self.poll_woken(journal)?;
+            moved = std::mem::take(&mut journal.state().condition_held);
+        }
+        Ok(())
+    }
+
+    /// Polls whoever was woken until nobody is. Says whether anybody was.
+    fn poll_woken(&mut self, journal: &Journal) -> Result<bool, Panicked> {
+        let mut any = false;
         loop {
             self.adopt(journal);
             let mut moved = self.poll_main()?;
             moved |= self.poll_beside()?;
             if !moved {
-                return Ok(());
+                return Ok(any);
             }
-            // Something has happened, so a condition that somebody waits for may hold now.
-            let watchers = std::mem::take(&mut journal.state().watchers);
-            watchers.into_iter().for_each(Waker::wake);
+            any = true;
         }
     }
 
