@@ -20,11 +20,11 @@ pub(crate) struct Notes(Arc<Mutex<Vec<(f64, String)>>>);
 
 impl Notes {
     pub(crate) fn leave(&self, note: impl Into<String>) {
-        self.0.lock().unwrap().push((now(), note.into()));
+        self.0.lock().expect("it works").push((now(), note.into()));
     }
 
     pub(crate) fn all(&self) -> Vec<String> {
-        self.0.lock().unwrap().iter().map(|(_, note)| note.clone()).collect()
+        self.0.lock().expect("it works").iter().map(|(_, note)| note.clone()).collect()
     }
 
     /// How many there are of one kind.
@@ -34,7 +34,7 @@ impl Notes {
 
     /// When they were left, in tenths of a second since the first.
     pub(crate) fn seconds(&self) -> Vec<f64> {
-        let notes = self.0.lock().unwrap();
+        let notes = self.0.lock().expect("it works");
         let first = notes.first().map_or(0.0, |(at, _)| *at);
         notes.iter().map(|(at, _)| ((at - first) * 10.0).round() / 10.0).collect()
     }

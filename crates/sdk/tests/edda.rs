@@ -34,7 +34,7 @@ async fn env(policy: Option<RetryPolicy>, own: Option<RetryPolicy>) -> (TestEnv,
             None => activity,
         })
     });
-    (env.await.unwrap(), notes)
+    (env.await.expect("it works"), notes)
 }
 
 #[tokio::test]
@@ -124,7 +124,7 @@ async fn e_65_presets_are_policies() {
 }
 
 async fn validate_order(ctx: steadfast::ActivityContext, id: String) -> Result<String, Failure> {
-    ctx.state::<Notes>().unwrap().leave("validate");
+    ctx.state::<Notes>().expect("it works").leave("validate");
     if ctx.attempt() > 1 || id.starts_with("missing") {
         return Err(TerminalError::new(format!("Order {id} not found")).into());
     }
@@ -155,7 +155,7 @@ async fn validating() -> (TestEnv, Notes) {
         let app = app.workflow(caught).workflow(rethrown).workflow(exhausted).workflow(fallbacks);
         app.activity(validate_order).activity(note).activity(flaky).state(kept.clone())
     });
-    (env.await.unwrap(), notes)
+    (env.await.expect("it works"), notes)
 }
 
 #[tokio::test]
@@ -230,7 +230,7 @@ async fn e_45_e_46_e_47_e_48_exhaustion_says_what_and_why_also_at_replay() {
     assert_eq!(cause, "ConnectionError: Network timeout");
 }
 
-async fn fallbacks(ctx: WorkflowContext, _: ()) -> Result<(), Failure> {
+async fn fallbacks(ctx: WorkflowContext, (): ()) -> Result<(), Failure> {
     let policy = RetryPolicy::new().max_attempts(2);
     if ctx.activity(flaky, ALWAYS).retry(policy).await.is_err() {
         for step in ["one", "two", "three"] {
@@ -262,7 +262,7 @@ async fn e_50_rethrown_exhaustion_fails_the_workflow() {
     assert_eq!(failure.root_cause().error_type(), "ConnectionError");
 }
 
-async fn three_steps(ctx: WorkflowContext, _: ()) -> Result<(), Failure> {
+async fn three_steps(ctx: WorkflowContext, (): ()) -> Result<(), Failure> {
     ctx.activity(note, "step 1").await?;
     ctx.activity(flaky, 2).await?;
     ctx.activity(note, "step 3").await?;
@@ -285,7 +285,7 @@ async fn e_66_e_67_e_68_what_is_done_is_not_done_again() {
     assert_eq!(notes.all(), ["step 1", "flaky", "flaky", "flaky", "step 3"]);
 }
 
-async fn four_times(ctx: WorkflowContext, _: ()) -> Result<String, Failure> {
+async fn four_times(ctx: WorkflowContext, (): ()) -> Result<String, Failure> {
     Ok(ctx.activity(flaky, ALWAYS).retry(RetryPolicy::new().max_attempts(4)).await?)
 }
 
@@ -305,7 +305,7 @@ async fn e_102_the_attempts_survive_a_crash_in_backoff() {
     assert_eq!(notes.count("flaky"), 4);
 }
 
-async fn for_ever(ctx: WorkflowContext, _: ()) -> Result<String, Failure> {
+async fn for_ever(ctx: WorkflowContext, (): ()) -> Result<String, Failure> {
     Ok(ctx.activity(flaky, ALWAYS).retry(steadfast::INFINITE).await?)
 }
 

@@ -13,7 +13,7 @@ async fn panics(_: String) -> Result<String, Failure> {
     panic!("the cat is on the keyboard")
 }
 
-async fn calls_it(ctx: WorkflowContext, _: ()) -> Result<String, Failure> {
+async fn calls_it(ctx: WorkflowContext, (): ()) -> Result<String, Failure> {
     let policy = steadfast::RetryPolicy::new().max_attempts(2);
     Ok(ctx.activity(panics, "x").retry(policy).await?)
 }
@@ -32,8 +32,8 @@ async fn p_17_a_panic_is_a_failure_with_stable_words() {
     }
 }
 
-async fn slow(ctx: ActivityContext, _: ()) -> Result<(), Failure> {
-    let notes = ctx.state::<Notes>().unwrap();
+async fn slow(ctx: ActivityContext, (): ()) -> Result<(), Failure> {
+    let notes = ctx.state::<Notes>().expect("it works");
     notes.leave("begun");
     ctx.cancelled().await;
     notes.leave("cancelled");
@@ -41,7 +41,7 @@ async fn slow(ctx: ActivityContext, _: ()) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn impatient(ctx: WorkflowContext, _: ()) -> Result<(), Failure> {
+async fn impatient(ctx: WorkflowContext, (): ()) -> Result<(), Failure> {
     let waited = steadfast::select! {
         done = ctx.activity(slow, ()) => { done?; "done" },
         late = ctx.sleep(Duration::from_secs(5)) => { late?; "late" },
@@ -63,7 +63,7 @@ async fn p_12_a_cancellation_reaches_an_activity_that_does_not_heartbeat() {
     assert!((5.0..6.0).contains(&notes.seconds()[1]), "{:?}", notes.seconds());
 }
 
-async fn votes(ctx: WorkflowContext, _: ()) -> Result<(u32, u32), Failure> {
+async fn votes(ctx: WorkflowContext, (): ()) -> Result<(u32, u32), Failure> {
     let mut signals = ctx.signals::<u32>("vote");
     let (mut good, mut bad) = (0, 0);
     while good < 150 {
@@ -88,7 +88,7 @@ async fn p_19_a_signal_that_does_not_parse_is_an_error_that_code_can_handle() {
 
 #[tokio::test]
 async fn p_23_signals_before_anybody_reads_are_kept_and_to_nobody_an_error() {
-    async fn late(ctx: WorkflowContext, _: ()) -> Result<(u32, u32), Failure> {
+    async fn late(ctx: WorkflowContext, (): ()) -> Result<(u32, u32), Failure> {
         ctx.sleep(Duration::from_secs(60)).await?;
         votes(ctx, ()).await
     }
@@ -112,9 +112,9 @@ enum Value {
     Number(i64),
     Big(u64),
     Real(f64),
-    List(Vec<Value>),
-    Map(std::collections::BTreeMap<String, Value>),
-    Fields { flag: bool, inner: Option<Box<Value>> },
+    List(Vec<Self>),
+    Map(std::collections::BTreeMap<String, Self>),
+    Fields { flag: bool, inner: Option<Box<Self>> },
 }
 
 fn value() -> impl Strategy<Value = Value> {
@@ -170,7 +170,7 @@ proptest! {
     }
 }
 
-async fn lost(ctx: WorkflowContext, _: ()) -> Result<(), Failure> {
+async fn lost(ctx: WorkflowContext, (): ()) -> Result<(), Failure> {
     ctx.activity_named::<()>("nobody has it", &()).start_to_close(Duration::from_secs(1)).await?;
     Ok(())
 }

@@ -16,10 +16,10 @@ async fn env(
     let kept = notes.clone();
     let env =
         TestEnv::start(move |app| build(app.activity(note).activity(flaky).state(kept.clone())));
-    (env.await.unwrap(), notes)
+    (env.await.expect("it works"), notes)
 }
 
-async fn approval(ctx: WorkflowContext, _: ()) -> Result<String, Failure> {
+async fn approval(ctx: WorkflowContext, (): ()) -> Result<String, Failure> {
     let status = StateCell::new("waiting".to_owned());
     let shown = status.clone();
     ctx.on_query("status", move |(): ()| shown.get());
@@ -70,7 +70,7 @@ async fn a_signal_that_starts_its_workflow() {
     assert_eq!(run.result().await.unwrap(), "yes");
 }
 
-async fn counter(ctx: WorkflowContext, _: ()) -> Result<u32, Failure> {
+async fn counter(ctx: WorkflowContext, (): ()) -> Result<u32, Failure> {
     let total = StateCell::new(0);
     let kept = total.clone();
     ctx.on_update_if(
@@ -79,7 +79,7 @@ async fn counter(ctx: WorkflowContext, _: ()) -> Result<u32, Failure> {
         move |ctx: WorkflowContext, add: u32| {
             let total = kept.clone();
             async move {
-                ctx.activity(note, &format!("add {add}")).await?;
+                ctx.activity(note, format!("add {add}")).await?;
                 Ok::<_, Failure>(total.change(|total| {
                     *total += add;
                     *total
@@ -117,10 +117,10 @@ async fn child(ctx: WorkflowContext, name: String) -> Result<String, Failure> {
     Ok(format!("child {name}"))
 }
 
-async fn parent(ctx: WorkflowContext, _: ()) -> Result<Vec<String>, Failure> {
+async fn parent(ctx: WorkflowContext, (): ()) -> Result<Vec<String>, Failure> {
     let one = ctx.child(child, "one").id("child-one").start().await?;
     let two = ctx.child(child, "two").await?;
-    let bad = ctx.child(child, "bad").await.unwrap_err().to_string();
+    let bad = ctx.child(child, "bad").await.expect_err("it is bad").to_string();
     Ok(vec![one.result().await?, two, bad])
 }
 
@@ -167,7 +167,7 @@ async fn many_activities_at_once() {
     assert_eq!(notes.all().len(), 300);
 }
 
-async fn chance(ctx: WorkflowContext, _: ()) -> Result<(String, u64, u32), Failure> {
+async fn chance(ctx: WorkflowContext, (): ()) -> Result<(String, u64, u32), Failure> {
     let first = (ctx.uuid().to_string(), ctx.random(), ctx.side_effect(|| 17)?);
     ctx.sleep(Duration::from_secs(10)).await?;
     let now = ctx.now();
@@ -196,13 +196,13 @@ async fn p_20_time_chance_and_ids_are_free_and_the_same_at_replay() {
     Replayer::new().workflow(chance).replay(history).unwrap();
 }
 
-async fn old(ctx: WorkflowContext, _: ()) -> Result<(), Failure> {
+async fn old(ctx: WorkflowContext, (): ()) -> Result<(), Failure> {
     ctx.sleep(Duration::from_secs(10)).await?;
     ctx.activity(note, "old").await?;
     Ok(())
 }
 
-async fn new(ctx: WorkflowContext, _: ()) -> Result<(), Failure> {
+async fn new(ctx: WorkflowContext, (): ()) -> Result<(), Failure> {
     if ctx.patched("greet") {
         ctx.activity(note, "hello").await?;
     }
@@ -233,16 +233,22 @@ async fn a_patch_is_for_new_runs_only() {
     replayer.replay(after.history().await.unwrap()).unwrap();
 }
 
+async fn changed(ctx: WorkflowContext, (): ()) -> Result<(), Failure> {
+    ctx.activity(note, "first").await?;
+    Ok(())
+}
+
+async fn shorter(ctx: WorkflowContext, (): ()) -> Result<(), Failure> {
+    ctx.sleep(Duration::from_secs(10)).await?;
+    Ok(())
+}
+
 #[tokio::test]
 async fn changed_code_is_told_which_event_it_contradicts() {
     let (env, _) =
         env(|app| app.register_workflow(steadfast::Workflow::new(old).named("flow"))).await;
     let run = env.client().start_named::<()>("flow", &()).await.unwrap();
     run.result().await.unwrap();
-    async fn changed(ctx: WorkflowContext, _: ()) -> Result<(), Failure> {
-        ctx.activity(note, "first").await?;
-        Ok(())
-    }
     let replayer =
         Replayer::new().register_workflow(steadfast::Workflow::new(changed).named("flow"));
     let error = replayer.replay(run.history().await.unwrap()).unwrap_err();
@@ -251,10 +257,6 @@ async fn changed_code_is_told_which_event_it_contradicts() {
         "non-determinism at event 5: history has TimerStarted of 10s, \
          the code asks for activity \"note\""
     );
-    async fn shorter(ctx: WorkflowContext, _: ()) -> Result<(), Failure> {
-        ctx.sleep(Duration::from_secs(10)).await?;
-        Ok(())
-    }
     let replayer =
         Replayer::new().register_workflow(steadfast::Workflow::new(shorter).named("flow"));
     let error = replayer.replay(run.history().await.unwrap()).unwrap_err();
@@ -264,7 +266,7 @@ async fn changed_code_is_told_which_event_it_contradicts() {
     );
 }
 
-async fn booking(ctx: WorkflowContext, _: ()) -> Result<(), Failure> {
+async fn booking(ctx: WorkflowContext, (): ()) -> Result<(), Failure> {
     let mut saga = ctx.saga();
     for step in ["hotel", "flight"] {
         ctx.activity(note, format!("book {step}")).await?;
@@ -291,7 +293,7 @@ async fn a_saga_undoes_in_reverse_and_survives_a_crash() {
     );
 }
 
-async fn cleaning(ctx: WorkflowContext, _: ()) -> Result<(), Failure> {
+async fn cleaning(ctx: WorkflowContext, (): ()) -> Result<(), Failure> {
     let waited = ctx.sleep(Duration::from_secs(3600)).await;
     ctx.shielded().activity(note, "clean up").await?;
     Ok(waited?)
@@ -310,7 +312,7 @@ async fn p_16_a_cancelled_workflow_cleans_up() {
     Replayer::new().workflow(cleaning).replay(run.history().await.unwrap()).unwrap();
 }
 
-async fn scoped(ctx: WorkflowContext, _: ()) -> Result<String, Failure> {
+async fn scoped(ctx: WorkflowContext, (): ()) -> Result<String, Failure> {
     let scope = ctx.scope();
     let slow = scope.sleep(Duration::from_secs(3600));
     let waits = scope.activity(flaky, ALWAYS).on_cancel(OnCancel::Wait).start();
