@@ -127,4 +127,4 @@ impl Drop for Call {
 }
 
 /// Compressing a message shorter than this costs more than sending it.
-const COMPRESSED_FROM: usize = 1024;
+const COMPRESSED_FROM: usize = 8 * 1024;
