@@ -23,6 +23,9 @@ use crate::{
 /// The header field that holds an activity's policy, as the JSON of a [`Draft`].
 pub const HEADER: &str = "steadfast-retry-policy";
 
+/// The header field that holds an activity's kind, a tag that rules may ask for, as a JSON string.
+pub const KIND_HEADER: &str = "steadfast-activity-kind";
+
 /// Why the policy in an activity's header cannot be followed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -48,13 +51,8 @@ pub enum BadHeader {
 
 /// The header field for a policy.
 pub fn to_payload(draft: &Draft) -> common::Payload {
-    let encoding = ("encoding".to_owned(), JSON.to_vec());
-    common::Payload {
-        metadata: [encoding].into_iter().collect(),
-        // A draft has no map with keys that are not texts, the one thing that JSON cannot say.
-        data: serde_json::to_vec(draft).unwrap_or_default(),
-        ..common::Payload::default()
-    }
+    // A draft has no map with keys that are not texts, the one thing that JSON cannot say.
+    json(serde_json::to_vec(draft).unwrap_or_default())
 }
 
 /// The policy in an activity's header, if there is one.
@@ -75,6 +73,17 @@ pub fn of_header(
     }
     let draft: Draft = serde_json::from_slice(&payload.data)?;
     Ok(Some(Policy::new(draft)?))
+}
+
+/// The header field for an activity's kind.
+pub fn kind_to_payload(kind: &str) -> common::Payload {
+    json(serde_json::Value::from(kind).to_string().into_bytes())
+}
+
+/// The kind in an activity's header; empty if there is none.
+pub fn kind_of_header(header: Option<&common::Header>) -> String {
+    let payload = header.and_then(|header| header.fields.get(KIND_HEADER));
+    payload.and_then(|it| serde_json::from_slice(&it.data).ok()).unwrap_or_default()
 }
 
 /// A policy from the wire, checked and with its gaps filled: what the history and descriptions
@@ -158,6 +167,15 @@ fn write(policy: RetryPolicy) -> common::RetryPolicy {
         maximum_interval: to_wire(policy.maximum_interval),
         maximum_attempts: policy.maximum_attempts,
         non_retryable_error_types: policy.non_retryable_error_types,
+    }
+}
+
+fn json(data: Vec<u8>) -> common::Payload {
+    let encoding = ("encoding".to_owned(), JSON.to_vec());
+    common::Payload {
+        metadata: [encoding].into_iter().collect(),
+        data,
+        ..common::Payload::default()
     }
 }
 

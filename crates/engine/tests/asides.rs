@@ -13,8 +13,9 @@ use steadfast_proto::{enums, workflowservice as ws};
 use steadfast_store::Aside;
 
 use crate::common::{
-    Base, Fault, NAMESPACE, QUEUE, Rig, activity, calls::Work, complete, payloads, retried,
-    survives_on,
+    Base, Fault, NAMESPACE, QUEUE, Rig, activity,
+    calls::{Work, activity_poll},
+    complete, payloads, retried, survives_on,
 };
 
 /// Completes an activity, with something that is written with it.
@@ -262,4 +263,103 @@ async fn a_store_in_memory_has_no_tables() {
     assert_eq!(told, "a store in memory has no tables to write; open one in a SQLite file");
     rig.complete_activity(&work, "ok").await.expect("it is still under way");
     rig.step_on(QUEUE, vec![complete("done")]).await;
+}
+
+/// Numbers that look as if they were drawn.
+struct Chance(u64);
+
+impl Chance {
+    /// Whether something happens that happens once in `n` times.
+    fn one_in(&mut self, n: u64) -> bool {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963);
+        (self.0 >> 33).is_multiple_of(n)
+    }
+}
+
+const ORDERS: usize = 5;
+const EACH: usize = 4;
+
+/// One note for each activity that is completed in the histories, and none for the others.
+async fn compare(rig: &Rig, seed: u64) -> usize {
+    let mut completed = Vec::new();
+    for order in 0..ORDERS {
+        let text = rig.text(&format!("order-{order}"), "").await;
+        completed.push(text.matches("ActivityTaskCompleted").count());
+    }
+    let mut found = notes(rig);
+    let all = found.len();
+    found.sort_unstable();
+    found.dedup();
+    assert_eq!(found.len(), all, "one is there twice, with seed {seed}: {found:?}");
+    assert_eq!(completed.iter().sum::<usize>(), all, "with seed {seed}: {completed:?} {found:?}");
+    all
+}
+
+/// Which note an activity writes.
+fn number_of(work: &Work) -> i32 {
+    let order = &work.workflow_execution.as_ref().expect("a run").workflow_id;
+    let digit = |name: &str| name.chars().find_map(|it| it.to_digit(10)).expect("a digit");
+    i32::try_from(digit(order) * 10 + digit(&work.activity_id)).expect("small")
+}
+
+/// Answers an activity, perhaps with an aside that fails.
+async fn answer(rig: &Rig, work: &Work, fails: bool) {
+    if work.task_token.is_empty() {
+        return;
+    }
+    match complete_with(rig, work, note(number_of(work), fails)).await {
+        Ok(()) => assert!(!fails, "it was to fail"),
+        Err(AsideError::Failed { reason }) => {
+            assert_eq!((fails, reason.as_str()), (true, "no network"));
+            rig.fail_activity(work, "no network").await.expect("it is still under way");
+        }
+        Err(other) => panic!("{other}"),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn e_10_whatever_fails_or_dies_in_between_what_is_completed_is_written_once() {
+    for seed in 1..=12 {
+        let mut chance = Chance(seed);
+        let rig = file().await;
+        for order in 0..ORDERS {
+            rig.start(&format!("order-{order}")).await;
+            let commands = (0..EACH).map(|n| retried(&format!("a{n}"), 1, 1.0, 0));
+            rig.step(commands.collect()).await;
+        }
+        for _ in 0..2_000 {
+            let engine = rig.engine().within(Duration::from_secs(10));
+            let poll = || engine.poll_activity_task_queue(activity_poll(QUEUE));
+            let (one, two, three) = tokio::join!(poll(), poll(), poll());
+            let works = [one, two, three].map(|work| work.expect("a poll"));
+            if chance.one_in(3) {
+                let faults = [Fault::Busy, Fault::LostBefore, Fault::LostAfter];
+                let faults = faults.into_iter().filter(|_| chance.one_in(2));
+                rig.store().fail_commits(faults.collect::<Vec<_>>());
+            }
+            let fails = [0; 3].map(|_| chance.one_in(3));
+            let answers = async {
+                tokio::join!(
+                    answer(&rig, &works[0], fails[0]),
+                    answer(&rig, &works[1], fails[1]),
+                    answer(&rig, &works[2], fails[2]),
+                )
+            };
+            if chance.one_in(4) {
+                let turns = if chance.one_in(2) { 3 } else { 12 };
+                tokio::select! {
+                    biased;
+                    _ = answers => {}
+                    () = async { for _ in 0..turns { tokio::task::yield_now().await } } => {}
+                }
+                rig.crash().await;
+            } else {
+                answers.await;
+            }
+            if compare(&rig, seed).await == ORDERS * EACH {
+                break;
+            }
+        }
+        assert_eq!(compare(&rig, seed).await, ORDERS * EACH, "with seed {seed}");
+    }
 }

@@ -181,6 +181,33 @@ async fn what_a_rule_does_not_count_uses_up_no_attempts() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_rule_may_ask_for_the_activitys_kind_and_for_what_caused_a_failure() {
+    let policy = r#"{
+        "rules": [{"match": {"activity_kind": "EGRESS", "type": "CardDeclined"}, "action": "fail"}],
+        "default": {"backoff": {"kind": "constant", "initial": "1s", "jitter": "none"}},
+        "max_attempts": 2
+    }"#;
+    let declined = Failure {
+        cause: Some(Box::new(typed_failure("CardDeclined", "no money"))),
+        ..failure("no network")
+    };
+    for (kind, state, attempts) in
+        [("EGRESS", "NonRetryableFailure", 1), ("TRANSFORM", "MaximumAttemptsReached", 2)]
+    {
+        let field = policy::to_payload(&serde_json::from_str(policy).expect("a draft"));
+        let command = activity_with("a", |it| {
+            let kind = (policy::KIND_HEADER.to_owned(), policy::kind_to_payload(kind));
+            let fields = [(policy::HEADER.to_owned(), field), kind].into_iter().collect();
+            it.header = Some(Header { fields });
+        });
+        let rig = Rig::new().await;
+        let told = tell(&rig, command, 0, &vec![declined.clone(); attempts]).await;
+        let expected = format!("ActivityTaskFailed #5 {state} \"no network\" after \"no money\"");
+        assert!(told.ends_with(&expected), "{told}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_a_rule_or_the_end_of_a_policy_would_park_fails() {
     let by_rule = r#"{"rules": [{"match": {"type": "Boom"}, "action": "park"}]}"#;
     let at_the_end = r#"{"max_attempts": 1, "on_exhausted": "park"}"#;

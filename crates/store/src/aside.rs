@@ -24,7 +24,8 @@ pub type Failure = Box<dyn error::Error + Send + Sync>;
 /// the last time nothing is left. So it must do the same each time, and nothing outside of the
 /// database. It may create tables, read and write them, but not write Steadfast's own, nor begin or
 /// end transactions, nor change how the database works. It holds up everybody else's writing: it
-/// should be short.
+/// should be short. The names of Steadfast's tables (`runs`, `events`, `items`, `attempts` and some
+/// more) are taken.
 ///
 /// ```
 /// # use steadfast_store::Aside;

@@ -123,18 +123,19 @@ fn by_counters(
 fn decided(
     tx: &Tx<'_>,
     activity: &Activity,
-    policy: Option<&Policy>,
+    followed: Option<&Policy>,
     state: &State,
     failure: &Failure,
     ended_at: Timestamp,
 ) -> Decision {
+    let kind = policy::kind_of_header(activity.scheduled.header.as_ref());
     let signals = Signals {
         cancel_requested: activity.is_cancel_requested(),
         paused: activity.is_paused(),
         deadline: activity.expires_at(),
         place: Place {
             activity: activity.type_name(),
-            activity_kind: "",
+            activity_kind: &kind,
             task_queue: activity.task_queue(),
             workflow_type: tx.run.workflow_type(),
         },
@@ -150,7 +151,7 @@ fn decided(
     let seed = Seed::new(&parts);
     let causes = causes_of(failure);
     let failure = retry::Failure { causes: &causes, ..for_decision(failure) };
-    let decision = decide(policy, state, &failure, &signals, ended_at, seed);
+    let decision = decide(followed, state, &failure, &signals, ended_at, seed);
     // What a rule wants kept for a person is handed to the workflow: nobody could resume it yet.
     if let Decision::Park { why, .. } = decision
         && why.reason == Reason::RuleSaysSo
