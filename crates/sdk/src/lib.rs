@@ -29,7 +29,10 @@ pub use activity::{
     WithoutContext,
 };
 pub use app::{App, AppBuilder, StartError, Synchronous};
-pub use client::{Client, ClientError, StartCall, WorkflowError, WorkflowHandle};
+pub use client::{
+    ActivityOutcome, AttemptError, Client, ClientError, ErrorInfo, RetriedActivity, RetryMetadata,
+    StartCall, WorkflowError, WorkflowHandle,
+};
 pub use error::{
     ActivityError, Cancelled, ChildError, Failure, HeartbeatError, RetryExhausted, TerminalError,
     TimeoutError, TimeoutKind,
@@ -41,6 +44,7 @@ pub use policy::{
 };
 pub use replay::{Broken, NonDeterminism};
 pub use replayer::{ReplayError, Replayer};
+pub use rusqlite;
 pub use select::join_all;
 pub use steadfast_engine::{Code, Engine, Error as ServiceError, Limits};
 pub use steadfast_proto as proto;

@@ -78,14 +78,14 @@ async fn e_09_exhaustion_is_recorded_once_and_raised() {
 }
 
 #[tokio::test]
-async fn e_14_e_24_the_frameworks_policy_is_five_attempts() {
+async fn e_03_e_14_e_24_the_frameworks_policy_is_five_attempts() {
     let (env, notes) = env(None, None).await;
     env.client().start(plain, ALWAYS).await.unwrap().result().await.unwrap_err();
     assert_eq!(notes.seconds(), [0.0, 1.0, 3.0, 7.0, 15.0]);
 }
 
 #[tokio::test]
-async fn e_20_the_applications_policy_holds_for_all_activities() {
+async fn e_20_e_21_the_applications_policy_holds_with_the_frameworks_other_fields() {
     let policy = RetryPolicy::new().max_attempts(7).initial_interval(Duration::from_secs(2));
     let (env, notes) = env(Some(policy), None).await;
     env.client().start(plain, ALWAYS).await.unwrap().result().await.unwrap_err();
@@ -159,7 +159,7 @@ async fn validating() -> (TestEnv, Notes) {
 }
 
 #[tokio::test]
-async fn e_36_e_40_a_terminal_error_fails_at_once() {
+async fn e_06_e_36_e_40_a_terminal_error_fails_at_once() {
     let (env, notes) = validating().await;
     let run = env.client().start(rethrown, "missing 7").await.unwrap();
     let error = run.result().await.unwrap_err();
@@ -352,4 +352,44 @@ async fn e_110_a_retry_in_progress_is_seen() {
     assert_eq!(pending.attempt, 3);
     assert_eq!(pending.last_failure.as_ref().unwrap().message, "Network timeout");
     assert!(pending.next_attempt_schedule_time.is_some());
+}
+
+/// Runs for a minute, and notes when two run at once.
+#[expect(clippy::disallowed_methods, reason = "virtual time")]
+async fn long(ctx: steadfast::ActivityContext, (): ()) -> Result<String, Failure> {
+    let notes = ctx.state::<Notes>().expect("notes");
+    let running = ctx.state::<std::sync::atomic::AtomicI32>().expect("a counter");
+    if running.fetch_add(1, std::sync::atomic::Ordering::SeqCst) > 0 {
+        notes.leave("two at once");
+    }
+    notes.leave("begun");
+    let until = tokio::time::Instant::now() + Duration::from_secs(60);
+    tokio::time::sleep_until(until).await;
+    running.fetch_sub(1, std::sync::atomic::Ordering::SeqCst);
+    if ctx.attempt() < 4 { Err(Failure::new("again")) } else { Ok("done".to_owned()) }
+}
+
+async fn patient(ctx: WorkflowContext, (): ()) -> Result<String, Failure> {
+    Ok(ctx.activity(long, ()).await?)
+}
+
+#[tokio::test]
+async fn e_69_e_103_work_of_a_dead_process_is_taken_up_at_once_and_by_one_only() {
+    let notes = Notes::default();
+    let kept = notes.clone();
+    let mut env = TestEnv::start(move |app| {
+        app.workflow(patient)
+            .activity(long)
+            .state(kept.clone())
+            .state(std::sync::atomic::AtomicI32::new(0))
+    })
+    .await
+    .unwrap();
+    let run = env.client().start(patient, ()).id("w").await.unwrap();
+    env.wait(Duration::from_secs(90)).await;
+    // The second attempt is under way. The next one comes as the policy says, not after a lease.
+    env.crash().await.unwrap();
+    assert_eq!(env.client().workflow::<String>(run.workflow_id()).result().await.unwrap(), "done");
+    assert_eq!(notes.seconds(), [0.0, 61.0, 92.0, 156.0]);
+    assert_eq!(notes.count("two at once"), 0);
 }

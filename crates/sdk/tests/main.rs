@@ -3,5 +3,6 @@
 mod basics;
 mod common;
 mod edda;
+mod metadata;
 mod peers;
 mod workflows;

@@ -187,3 +187,49 @@ async fn an_activity_that_nobody_has_says_so() {
         "no activity \"nobody has it\" is registered here; there are [\"echo\"]"
     );
 }
+
+#[derive(serde::Deserialize, serde::Serialize)]
+struct Page {
+    text: String,
+    left: u32,
+}
+
+async fn turn(page: Page) -> Result<Page, Failure> {
+    Ok(Page { left: page.left - 1, ..page })
+}
+
+/// A hundred typed steps of 20 kB a run, then on as a new run.
+async fn reader(ctx: WorkflowContext, mut page: Page) -> Result<(), Failure> {
+    for _ in 0..100 {
+        page = ctx.activity(turn, &page).await?;
+    }
+    if page.left == 0 { Ok(()) } else { ctx.continue_as_new(&page) }
+}
+
+/// On a file and on the real clock: what is measured is the process.
+#[tokio::test]
+async fn p_05_memory_does_not_grow_with_typed_steps() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = App::builder(format!("sqlite:{}", folder.path().join("book.db").display()))
+        .synchronous(steadfast::Synchronous::Off)
+        .workflow(reader)
+        .activity(turn)
+        .start()
+        .await
+        .unwrap();
+    let read = async |left: u32| {
+        let page = Page { text: "x".repeat(20_000), left };
+        app.client().start(reader, page).await.unwrap().result().await.unwrap();
+        resident_mib()
+    };
+    let before = read(500).await;
+    let after = read(2_000).await;
+    assert!(after < before + 48, "{before} MiB after 500 steps, {after} MiB after 2,000 more");
+    app.shutdown().await;
+}
+
+fn resident_mib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages: u64 = status.split(' ').nth(1).and_then(|it| it.parse().ok()).unwrap_or_default();
+    pages * 4096 / (1024 * 1024)
+}

@@ -1,7 +1,8 @@
 //! What an attempt of an activity knows, and can say while it runs.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{error::Error, fmt, sync::Arc, time::Duration};
 
+use rusqlite::Connection;
 use serde::{Serialize, de::DeserializeOwned};
 use steadfast_proto::{common::Payloads, workflowservice::PollActivityTaskQueueResponse};
 
@@ -121,6 +122,31 @@ impl ActivityContext {
     /// Waits until the activity is cancelled.
     pub async fn cancelled(&self) {
         self.line.cancelled().await;
+    }
+
+    /// Writes into tables of its own, in the transaction that records the attempt's result: both are
+    /// durable, or neither. If the attempt fails, nothing is written; if the writing fails, the
+    /// attempt has failed.
+    ///
+    /// Only where the engine is in the same process, on a file. The closure may be run more than
+    /// once, if a commit has to be tried again, and holds up everybody else's writing: it must do the
+    /// same each time, nothing but write, and be short.
+    ///
+    /// ```
+    /// # use steadfast::{ActivityContext, Failure};
+    /// async fn charge(ctx: ActivityContext, order: String) -> Result<(), Failure> {
+    ///     ctx.write_with_result(move |db| {
+    ///         db.execute("INSERT INTO payments (order_id) VALUES (?1)", [&order])?;
+    ///         Ok(())
+    ///     });
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn write_with_result(
+        &self,
+        write: impl Fn(&Connection) -> Result<(), Box<dyn Error + Send + Sync>> + Send + Sync + 'static,
+    ) {
+        self.line.write(Box::new(write));
     }
 
     /// What was given to the application for its activities.

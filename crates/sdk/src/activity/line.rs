@@ -1,21 +1,31 @@
 //! The line between an attempt and its worker: heartbeats one way, a cancellation the other.
 
-use std::sync::{
-    Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    fmt,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
+use rusqlite::Connection;
 use steadfast_proto::common::Payloads;
 use tokio::sync::Notify;
 
 /// What an attempt and its worker tell each other.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Line {
     beat: Mutex<Beat>,
     beaten: Notify,
     cancelled: AtomicBool,
     cancelling: Notify,
+    writes: Mutex<Vec<Write>>,
 }
+
+/// What an attempt writes into tables of its own, together with its result.
+pub(crate) type Write = Box<dyn Fn(&Connection) -> Result<(), WriteError> + Send + Sync>;
+/// Why nothing was written.
+pub(crate) type WriteError = Box<dyn std::error::Error + Send + Sync>;
 
 #[derive(Debug, Default)]
 struct Beat {
@@ -70,7 +80,23 @@ impl Line {
         }
     }
 
+    /// Something is to be written together with the result.
+    pub(super) fn write(&self, write: Write) {
+        self.writes.lock().unwrap_or_else(PoisonError::into_inner).push(write);
+    }
+
+    /// What is to be written, if there is something. A second attempt begins anew.
+    pub(crate) fn take_writes(&self) -> Vec<Write> {
+        std::mem::take(&mut *self.writes.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     fn lock(&self) -> MutexGuard<'_, Beat> {
         self.beat.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Line").field("cancelled", &self.cancelled).finish_non_exhaustive()
     }
 }

@@ -10,4 +10,4 @@ pub use definition::{Activity, ActivityFn, WithContext, WithoutContext};
 pub use options::ActivityOptions;
 
 pub(crate) use definition::Attempt;
-pub(crate) use line::Line;
+pub(crate) use line::{Line, Write};

@@ -33,6 +33,14 @@ impl<T: DeserializeOwned> WorkflowHandle<T> {
         Self { client, execution, result: PhantomData }
     }
 
+    pub(super) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    pub(super) fn execution(&self) -> &WorkflowExecution {
+        &self.execution
+    }
+
     /// Its id.
     pub fn workflow_id(&self) -> &str {
         &self.execution.workflow_id

@@ -1,5 +1,6 @@
 //! A client: starts workflows and talks to them.
 
+mod attempts;
 mod error;
 mod handle;
 mod start;
@@ -11,6 +12,7 @@ use steadfast_proto::{
     common::WorkflowExecution, workflow::WorkflowExecutionInfo, workflowservice as ws,
 };
 
+pub use attempts::{ActivityOutcome, AttemptError, ErrorInfo, RetriedActivity, RetryMetadata};
 pub use error::{ClientError, WorkflowError};
 pub use handle::WorkflowHandle;
 pub use start::StartCall;

@@ -4,12 +4,13 @@
 use std::{panic::AssertUnwindSafe, pin::Pin, sync::Arc, time::Duration};
 
 use futures_util::FutureExt as _;
-use steadfast_engine::{Code, Error};
+use steadfast_engine::{AsideError, Code, Error};
 use steadfast_proto::{common::Payloads, workflowservice as ws};
+use steadfast_store::Aside;
 
 use super::Shared;
 use crate::{
-    activity::{ActivityContext, ActivityInfo, Line},
+    activity::{ActivityContext, ActivityInfo, Line, Write},
     error::Failure,
     span,
     workflow::words,
@@ -40,6 +41,15 @@ pub(crate) async fn run(shared: &Arc<Shared>, mut task: ws::PollActivityTaskQueu
     };
     shared.attempts.remove(&key);
     if let Ended::Said(result) = ended {
+        let result = match (result, line.take_writes()) {
+            (Ok(result), writes) if !writes.is_empty() => {
+                match write(shared, token.clone(), result, writes).await {
+                    Ok(()) => return,
+                    Err(failure) => Err(failure),
+                }
+            }
+            (result, _) => result,
+        };
         tell(shared, token, &line, result).await;
     }
 }
@@ -102,6 +112,30 @@ async fn beats(shared: Arc<Shared>, token: Vec<u8>, line: Arc<Line>, every: Dura
     }
 }
 
+/// Records a result and what the attempt writes with it, in one transaction.
+async fn write(
+    shared: &Shared,
+    task_token: Vec<u8>,
+    result: Option<Payloads>,
+    writes: Vec<Write>,
+) -> Result<(), Failure> {
+    let Some(engine) = shared.door.engine() else {
+        let words = "an activity can write with its result only where the engine is in its process";
+        return Err(Failure::terminal(words));
+    };
+    let aside = Aside::new(move |db| writes.iter().try_for_each(|write| write(db)));
+    let request = completion(shared, task_token, result);
+    match engine.respond_activity_task_completed_with(request, aside).await {
+        Ok(_) => Ok(()),
+        Err(AsideError::Failed { reason }) => Err(Failure::new(reason).of_type("WriteError")),
+        // The engine will end the attempt itself.
+        Err(error) => {
+            tracing::debug!(%error, "the end of an attempt was not taken");
+            Ok(())
+        }
+    }
+}
+
 /// Tells the engine how an attempt ended. What it does not hear is told again.
 async fn tell(
     shared: &Arc<Shared>,
@@ -112,7 +146,7 @@ async fn tell(
     let mut failures = 0;
     loop {
         let told = match &result {
-            Ok(result) => completed(shared, token.clone(), line, result.clone()).await,
+            Ok(result) => completed(shared, token.clone(), result.clone()).await,
             Err(failure) if failure.is_cancelled() && line.is_cancelled() => {
                 canceled(shared, token.clone()).await
             }
@@ -136,17 +170,24 @@ async fn tell(
 async fn completed(
     shared: &Shared,
     task_token: Vec<u8>,
-    _line: &Line,
     result: Option<Payloads>,
 ) -> Result<(), Error> {
-    let request = ws::RespondActivityTaskCompletedRequest {
+    let request = completion(shared, task_token, result);
+    shared.door.respond_activity_task_completed(request).await.map(drop)
+}
+
+fn completion(
+    shared: &Shared,
+    task_token: Vec<u8>,
+    result: Option<Payloads>,
+) -> ws::RespondActivityTaskCompletedRequest {
+    ws::RespondActivityTaskCompletedRequest {
         task_token,
         result,
         identity: shared.settings.identity.clone(),
         namespace: shared.settings.namespace.clone(),
         ..ws::RespondActivityTaskCompletedRequest::default()
-    };
-    shared.door.respond_activity_task_completed(request).await.map(drop)
+    }
 }
 
 async fn failed(
