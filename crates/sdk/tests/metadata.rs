@@ -142,9 +142,12 @@ async fn on_file(path: &Path) -> App {
 }
 
 fn rows(path: &Path) -> Vec<(String, u32)> {
-    let db = rusqlite::Connection::open(path).unwrap();
-    let mut rows = db.prepare("SELECT order_id, attempt FROM rows").unwrap();
-    rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap().map(Result::unwrap).collect()
+    let db = rusqlite::Connection::open(path).expect("it works");
+    let mut rows = db.prepare("SELECT order_id, attempt FROM rows").expect("it works");
+    rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
+        .expect("it works")
+        .map(Result::unwrap)
+        .collect()
 }
 
 /// On the real clock: what is looked at is a file.
