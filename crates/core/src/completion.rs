@@ -1,7 +1,8 @@
 //! A worker is done with a workflow task: its commands become events, all of them or none.
 //!
 //! ```text
-//!   completed, <one event or more a command, in their order>, <what was buffered>, scheduled …
+//!   completed, <the events of the commands, in their order>, <what was buffered>,
+//!   <activities that were cancelled by being asked to>, scheduled …
 //! ```
 //!
 //! One bad command spoils them all: the task has failed then, and that is all that is written.
@@ -57,10 +58,14 @@ fn carry_out(
     let completed = tx.append(completed(tx.run.state.task.as_ref().unwrap_or(task), &mut input));
     set_sticky(tx, &input);
     let heartbeats = is_heartbeat(&input);
-    let mut step = Step { completed, identity: &input.identity, messages: input.messages };
-    let mut wants_task = input.force_new_task;
+    let mut step = Step {
+        completed,
+        identity: &input.identity,
+        messages: input.messages,
+        cancelled: Vec::new(),
+    };
     for command in input.commands {
-        wants_task |= step.carry_out(tx, command)?;
+        step.carry_out(tx, command)?;
     }
     if !tx.run.is_open() {
         return Ok(());
@@ -71,7 +76,11 @@ fn carry_out(
         update::reject_unanswered(tx);
     }
     let flushed = tx.flush();
-    if flushed || wants_task || update::are_waiting(tx.run) {
+    let has_news = flushed || !step.cancelled.is_empty();
+    for event in step.cancelled {
+        tx.append(event);
+    }
+    if has_news || input.force_new_task || update::are_waiting(tx.run) {
         workflow_task::schedule(tx);
     }
     if heartbeats && let Some(next) = &mut tx.run.state.task {
@@ -85,21 +94,23 @@ struct Step<'a> {
     completed: i64,
     identity: &'a str,
     messages: Vec<Message>,
+    /// Activities that end with this, once all commands have their events.
+    cancelled: Vec<history::ActivityTaskCanceledEventAttributes>,
 }
 
 impl Step<'_> {
-    /// Says whether the workflow has to be run again because of it.
-    fn carry_out(&mut self, tx: &mut Tx<'_>, mut command: Command) -> Result<bool, BadCommand> {
+    fn carry_out(&mut self, tx: &mut Tx<'_>, mut command: Command) -> Result<(), BadCommand> {
         let note = Note::of_command(&mut command);
         let completed = self.completed;
-        let Some(attributes) = command.attributes else { return Ok(false) };
+        let Some(attributes) = command.attributes else { return Ok(()) };
         match attributes {
             Attributes::ScheduleActivityTaskCommandAttributes(wanted) => {
                 activity_schedule::schedule(tx, wanted, completed, note)?;
             }
             Attributes::RequestCancelActivityTaskCommandAttributes(wanted) => {
                 let by = (self.identity, note);
-                return activity_schedule::request_cancel(tx, wanted, completed, by);
+                let cancelled = activity_schedule::request_cancel(tx, wanted, completed, by)?;
+                self.cancelled.extend(cancelled);
             }
             Attributes::StartTimerCommandAttributes(wanted) => {
                 timer::start(tx, wanted, completed, note)?;
@@ -147,7 +158,7 @@ impl Step<'_> {
                 return Err(bad::command(FailedCause::FeatureDisabled, detail));
             }
         }
-        Ok(false)
+        Ok(())
     }
 
     fn complete(
@@ -157,8 +168,10 @@ impl Step<'_> {
         note: Note,
     ) -> Result<(), BadCommand> {
         self.before_close(tx)?;
-        let cause = FailedCause::BadCompleteWorkflowExecutionAttributes;
-        bad::check_size(cause, "Result", size::payloads(result.as_ref()), tx.limits)?;
+        // The cause that SDKs expect for a result, of all things.
+        let cause = FailedCause::BadScheduleActivityAttributes;
+        let what = "CompleteWorkflowExecutionCommandAttributes.Result";
+        bad::check_size(cause, what, size::payloads(result.as_ref()), tx.limits)?;
         close::complete(tx, result, self.completed, note);
         Ok(())
     }
@@ -173,7 +186,8 @@ impl Step<'_> {
         let cause = FailedCause::BadFailWorkflowExecutionAttributes;
         let missing = || bad::command(cause, "Failure is not set on command.");
         let failure = failure.ok_or_else(missing)?;
-        bad::check_size(cause, "Failure", size::of(Some(&failure)), tx.limits)?;
+        let what = "FailWorkflowExecutionCommandAttributes.Failure";
+        bad::check_size(cause, what, size::of(Some(&failure)), tx.limits)?;
         close::fail(tx, failure, self.completed, note);
         Ok(())
     }
@@ -186,7 +200,8 @@ impl Step<'_> {
     ) -> Result<(), BadCommand> {
         self.before_close(tx)?;
         let cause = FailedCause::BadCancelWorkflowExecutionAttributes;
-        bad::check_size(cause, "Details", size::payloads(details.as_ref()), tx.limits)?;
+        let what = "CancelWorkflowExecutionCommandAttributes.Details";
+        bad::check_size(cause, what, size::payloads(details.as_ref()), tx.limits)?;
         close::cancel(tx, details, self.completed, note);
         Ok(())
     }
@@ -237,7 +252,7 @@ fn refuse(
     let failure = Some(of_server(&refused.to_string(), false));
     workflow_task::write_failed(tx, cause, failure, identity, "");
     if bad.fatal {
-        terminate::by_engine(tx, &bad.detail);
+        terminate::by_engine(tx, &refused.to_string());
     } else {
         workflow_task::schedule(tx);
         tx.run.state.closing = unhandled;

@@ -499,3 +499,26 @@ fn a_restart_keeps_attempts_waits_and_tokens() {
     due at 2: 3
     "#);
 }
+
+#[test]
+fn no_event_comes_between_those_of_the_commands() {
+    insta::assert_snapshot!(check("
+        0 start Order
+        0 take-task
+        1 complete schedule(a,X,stc=5s) cancel-activity(#5) schedule(b,X,stc=5s) cancel-activity(#7)
+        1 show activities
+    "), @r"
+       1     0.000  WorkflowExecutionStarted Order
+       2     0.000  WorkflowTaskScheduled
+       3     0.000  WorkflowTaskStarted
+       4     1.000  WorkflowTaskCompleted
+       5     1.000  ActivityTaskScheduled a X
+       6     1.000  ActivityTaskCancelRequested #5
+       7     1.000  ActivityTaskScheduled b X
+       8     1.000  ActivityTaskCancelRequested #7
+       9     1.000  ActivityTaskCanceled #5 (not started)
+      10     1.000  ActivityTaskCanceled #7 (not started)
+      11     1.000  WorkflowTaskScheduled
+    activities at 1: none
+    ");
+}

@@ -26,8 +26,8 @@ fn one_that_no_worker_has_is_cancelled_at_once() {
        9     1.000  WorkflowTaskStarted
       10     1.000  WorkflowTaskCompleted
       11     1.000  ActivityTaskCancelRequested #5
-      12     1.000  ActivityTaskCanceled #5 (not started)
-      13     1.000  ActivityTaskCancelRequested #6
+      12     1.000  ActivityTaskCancelRequested #6
+      13     1.000  ActivityTaskCanceled #5 (not started)
       14     1.000  ActivityTaskCanceled #6 (not started)
       15     1.000  WorkflowTaskScheduled
     activities at 1: none

@@ -236,28 +236,28 @@ fn a_command_that_is_too_large_ends_the_run() {
     };
     insta::assert_snapshot!(cases.iter().map(fate).collect::<Vec<_>>().join("\n"), @r#"
     4     1.000  WorkflowTaskFailed BadScheduleActivityAttributes "BadScheduleActivityAttributes: ScheduleActivityTaskCommandAttributes.Input exceeds size limit."
-    5     1.000  WorkflowExecutionTerminated ScheduleActivityTaskCommandAttributes.Input exceeds size limit.
+    5     1.000  WorkflowExecutionTerminated BadScheduleActivityAttributes: ScheduleActivityTaskCommandAttributes.Input exceeds size limit.
     answered at 1: BadScheduleActivityAttributes: ScheduleActivityTaskCommandAttributes.Input exceeds size limit.
     4     1.000  WorkflowTaskFailed BadStartChildExecutionAttributes "BadStartChildExecutionAttributes: StartChildWorkflowExecutionCommandAttributes.Input exceeds size limit."
-    5     1.000  WorkflowExecutionTerminated StartChildWorkflowExecutionCommandAttributes.Input exceeds size limit.
+    5     1.000  WorkflowExecutionTerminated BadStartChildExecutionAttributes: StartChildWorkflowExecutionCommandAttributes.Input exceeds size limit.
     answered at 1: BadStartChildExecutionAttributes: StartChildWorkflowExecutionCommandAttributes.Input exceeds size limit.
     4     1.000  WorkflowTaskFailed BadSignalWorkflowExecutionAttributes "BadSignalWorkflowExecutionAttributes: SignalExternalWorkflowExecutionCommandAttributes.Input exceeds size limit."
-    5     1.000  WorkflowExecutionTerminated SignalExternalWorkflowExecutionCommandAttributes.Input exceeds size limit.
+    5     1.000  WorkflowExecutionTerminated BadSignalWorkflowExecutionAttributes: SignalExternalWorkflowExecutionCommandAttributes.Input exceeds size limit.
     answered at 1: BadSignalWorkflowExecutionAttributes: SignalExternalWorkflowExecutionCommandAttributes.Input exceeds size limit.
     4     1.000  WorkflowTaskFailed BadContinueAsNewAttributes "BadContinueAsNewAttributes: ContinueAsNewWorkflowExecutionCommandAttributes.Input exceeds size limit."
-    5     1.000  WorkflowExecutionTerminated ContinueAsNewWorkflowExecutionCommandAttributes.Input exceeds size limit.
+    5     1.000  WorkflowExecutionTerminated BadContinueAsNewAttributes: ContinueAsNewWorkflowExecutionCommandAttributes.Input exceeds size limit.
     answered at 1: BadContinueAsNewAttributes: ContinueAsNewWorkflowExecutionCommandAttributes.Input exceeds size limit.
-    4     1.000  WorkflowTaskFailed BadCompleteWorkflowExecutionAttributes "BadCompleteWorkflowExecutionAttributes: Result exceeds size limit."
-    5     1.000  WorkflowExecutionTerminated Result exceeds size limit.
-    answered at 1: BadCompleteWorkflowExecutionAttributes: Result exceeds size limit.
-    4     1.000  WorkflowTaskFailed BadFailWorkflowExecutionAttributes "BadFailWorkflowExecutionAttributes: Failure exceeds size limit."
-    5     1.000  WorkflowExecutionTerminated Failure exceeds size limit.
-    answered at 1: BadFailWorkflowExecutionAttributes: Failure exceeds size limit.
-    4     1.000  WorkflowTaskFailed BadCancelWorkflowExecutionAttributes "BadCancelWorkflowExecutionAttributes: Details exceeds size limit."
-    5     1.000  WorkflowExecutionTerminated Details exceeds size limit.
-    answered at 1: BadCancelWorkflowExecutionAttributes: Details exceeds size limit.
+    4     1.000  WorkflowTaskFailed BadScheduleActivityAttributes "BadScheduleActivityAttributes: CompleteWorkflowExecutionCommandAttributes.Result exceeds size limit."
+    5     1.000  WorkflowExecutionTerminated BadScheduleActivityAttributes: CompleteWorkflowExecutionCommandAttributes.Result exceeds size limit.
+    answered at 1: BadScheduleActivityAttributes: CompleteWorkflowExecutionCommandAttributes.Result exceeds size limit.
+    4     1.000  WorkflowTaskFailed BadFailWorkflowExecutionAttributes "BadFailWorkflowExecutionAttributes: FailWorkflowExecutionCommandAttributes.Failure exceeds size limit."
+    5     1.000  WorkflowExecutionTerminated BadFailWorkflowExecutionAttributes: FailWorkflowExecutionCommandAttributes.Failure exceeds size limit.
+    answered at 1: BadFailWorkflowExecutionAttributes: FailWorkflowExecutionCommandAttributes.Failure exceeds size limit.
+    4     1.000  WorkflowTaskFailed BadCancelWorkflowExecutionAttributes "BadCancelWorkflowExecutionAttributes: CancelWorkflowExecutionCommandAttributes.Details exceeds size limit."
+    5     1.000  WorkflowExecutionTerminated BadCancelWorkflowExecutionAttributes: CancelWorkflowExecutionCommandAttributes.Details exceeds size limit.
+    answered at 1: BadCancelWorkflowExecutionAttributes: CancelWorkflowExecutionCommandAttributes.Details exceeds size limit.
     4     1.000  WorkflowTaskFailed BadSearchAttributes "BadSearchAttributes: SearchAttributes exceeds size limit."
-    5     1.000  WorkflowExecutionTerminated SearchAttributes exceeds size limit.
+    5     1.000  WorkflowExecutionTerminated BadSearchAttributes: SearchAttributes exceeds size limit.
     answered at 1: BadSearchAttributes: SearchAttributes exceeds size limit.
     "#);
 }

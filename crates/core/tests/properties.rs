@@ -56,7 +56,7 @@ fn a_memo_that_grows_too_large_ends_the_run() {
        7     1.000  WorkflowTaskScheduled
        8     1.000  WorkflowTaskStarted
        9     1.000  WorkflowTaskFailed BadModifyWorkflowPropertiesAttributes "BadModifyWorkflowPropertiesAttributes: Memo exceeds size limit."
-      10     1.000  WorkflowExecutionTerminated Memo exceeds size limit.
+      10     1.000  WorkflowExecutionTerminated BadModifyWorkflowPropertiesAttributes: Memo exceeds size limit.
     answered at 1: BadModifyWorkflowPropertiesAttributes: Memo exceeds size limit.
     "#);
 }

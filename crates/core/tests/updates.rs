@@ -466,19 +466,23 @@ fn there_are_limits_to_updates() {
 }
 
 #[test]
-fn an_update_waits_for_a_delayed_start() {
+fn an_update_does_not_wait_for_a_delayed_start() {
     insta::assert_snapshot!(check("
         0 start Order delay=60s
         1 update u1
-        1 show task
+        1 show effects
+        2 take-task
+        2 show updates
+        3 complete accept(u1) respond(u1,yes)
         60 tick
-        60 take-task
-        60 show updates
     "), @r"
        1     0.000  WorkflowExecutionStarted Order backoff=60s
-       2    60.000  WorkflowTaskScheduled
-       3    60.000  WorkflowTaskStarted
-    task at 1: none
-    updates at 60: u1/request
+       2     1.000  WorkflowTaskScheduled
+       3     2.000  WorkflowTaskStarted
+       4     3.000  WorkflowTaskCompleted
+       5     3.000  WorkflowExecutionUpdateAccepted u1
+       6     3.000  WorkflowExecutionUpdateCompleted u1
+    effects at 1: task
+    updates at 2: u1/request
     ");
 }

@@ -5,7 +5,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use steadfast_proto::{common, failure, query::WorkflowQuery};
+use steadfast_proto::{common, failure, prost::Message as _, query::WorkflowQuery};
 use tokio::sync::oneshot;
 
 /// What a worker says to a query.
@@ -22,6 +22,17 @@ pub(crate) enum Answer {
     },
     /// The run needs no workflow task any more: ask again, directly.
     AskAgain,
+}
+
+impl Answer {
+    /// An answer that is kept small enough to be sent.
+    pub(crate) fn answered(result: Option<common::Payloads>, bytes_max: usize) -> Self {
+        if result.as_ref().is_some_and(|result| result.encoded_len() > bytes_max) {
+            let message = "Blob data size exceeds limit.".to_owned();
+            return Self::Failed { message, failure: None };
+        }
+        Self::Answered(result)
+    }
 }
 
 /// A query on its way.

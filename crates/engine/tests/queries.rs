@@ -55,6 +55,35 @@ async fn a_query_after_a_signal_sees_the_signal() {
     assert_eq!(answer.expect("an answer").query_result, Some(payloads("signalled")));
 }
 
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_too_large_to_be_kept_is_none() {
+    let mut limits = Limits::default();
+    limits.run.blob_bytes_max = 100;
+    let large = "x".repeat(200);
+    let rig = Rig::with(Base::memory(), limits).await;
+    asleep(&rig).await;
+    let alone = async {
+        let task = rig.next_task(QUEUE).await;
+        rig.answer(&task, &large).await.expect("taken");
+    };
+    let with_a_task = async {
+        rig.wait(1).await;
+        let task = rig.next_task(QUEUE).await;
+        let results = task.queries.keys().map(|id| (id.clone(), answered(&large))).collect();
+        rig.complete_task_with(&task, vec![], |it| it.query_results = results)
+            .await
+            .expect("taken");
+    };
+    let (first, ()) = tokio::join!(rig.query("order-1"), alone);
+    rig.signal("order-1", "go").await.expect("taken");
+    let (second, ()) = tokio::join!(rig.query("order-1"), with_a_task);
+    for refused in [first, second] {
+        let error = refused.expect_err("too large");
+        assert_eq!(error.message, "Blob data size exceeds limit.");
+        assert!(matches!(error.detail.as_deref(), Some(Detail::QueryFailed(_))), "{error:?}");
+    }
+}
+
 fn answered(text: &str) -> WorkflowQueryResult {
     WorkflowQueryResult {
         result_type: enums::QueryResultType::Answered.into(),

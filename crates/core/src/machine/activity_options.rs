@@ -78,7 +78,8 @@ pub(crate) fn unpause(tx: &mut Tx<'_>, input: &UnpauseActivity) -> Result<(), Re
     Ok(())
 }
 
-/// Makes activities count their attempts anew. A worker that has one is told by its heartbeat.
+/// Makes activities count their attempts anew. A worker that has one is told by its heartbeat, and
+/// what it is at counts as the first.
 pub(crate) fn reset(tx: &mut Tx<'_>, input: &ResetActivity) -> Result<(), Refused> {
     for id in select(tx.run, &input.selector)? {
         let Some(activity) = tx.run.activities.get_mut(&id) else { continue };

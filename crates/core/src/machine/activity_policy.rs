@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use steadfast_proto::failure::Failure;
 use steadfast_retry::{
-    self as retry, Decision, Limits, Place, Policy, Reason, Seed, Signals, State, Timestamp, decide,
+    self as retry, Decision, Place, Policy, Reason, Seed, Signals, State, Timestamp, decide,
 };
 
 use crate::{
@@ -80,14 +80,8 @@ fn declared(tx: &Tx<'_>, activity: &Activity) -> Option<Policy> {
 /// As the public protocol has it: the number of the attempt says all that was counted.
 fn by_attempts(tx: &Tx<'_>, activity: &Activity, failure: &Failure, ended: &Ended) -> Verdict {
     let row = &activity.row;
-    let policy = activity.retry_policy().map(|wire| {
-        let mut policy = policy::known(wire);
-        if row.reset {
-            // It starts over: the attempt under way is the one before the first.
-            policy.maximum_attempts = 0;
-        }
-        policy.for_activity()
-    });
+    let policy = activity.retry_policy().map(|wire| policy::known(wire).for_activity());
+    // It starts over: the attempt under way counts as the first.
     let attempt = if row.reset { 1 } else { ended.attempt };
     let state = State::at_attempt(attempt, Timestamp(row.first_scheduled_at));
     let decision = decided(tx, activity, policy.as_ref(), &state, failure, ended.at);
@@ -111,9 +105,6 @@ fn by_counters(
     };
     let mut state = before.clone();
     state.executed = state.executed.saturating_add(ended.took);
-    let unlimited = || policy.clone().limited(Limits { max_attempts: None, ..policy.limits() });
-    let over = row.reset.then(unlimited);
-    let policy = over.as_ref().unwrap_or(policy);
     let decision = decided(tx, activity, Some(policy), &state, failure, ended.at);
     state.record(&decision);
     let (before, after) = (Some(Counted::of(&before)), Some(Counted::of(&state)));

@@ -211,7 +211,7 @@ fn prepare_next(tx: &mut Tx<'_>, id: i64, failure: Failure, at: Timestamp) {
     let (now, bytes_max) = (tx.now, tx.limits.last_failure_bytes_max);
     let Some(activity) = tx.run.activities.get_mut(&id) else { return };
     let row = &mut activity.row;
-    row.attempt = if row.reset { 1 } else { row.attempt.saturating_add(1) };
+    row.attempt = if row.reset { 2 } else { row.attempt.saturating_add(1) };
     activity::start_over(row);
     row.last_failure = Some(shortened(failure, bytes_max));
     row.last_ended_at = now.0;

@@ -65,14 +65,15 @@ pub(crate) fn schedule(
     Ok(())
 }
 
-/// Asks for an activity's cancellation. One that no worker has is cancelled at once. Says whether
-/// the workflow has to hear of it.
+/// Asks for an activity's cancellation. One that no worker has is cancelled by that alone: gives the
+/// event that says so, which is to come after those of all commands. Workers number these in
+/// advance, and none may come between them.
 pub(crate) fn request_cancel(
     tx: &mut Tx<'_>,
     wanted: command::RequestCancelActivityTaskCommandAttributes,
     completed: i64,
     (identity, note): (&str, Note),
-) -> Result<bool, BadCommand> {
+) -> Result<Option<history::ActivityTaskCanceledEventAttributes>, BadCommand> {
     let id = wanted.scheduled_event_id;
     let cause = FailedCause::BadRequestCancelActivityAttributes;
     let pending = tx.run.activities.get(&id);
@@ -90,16 +91,13 @@ pub(crate) fn request_cancel(
         workflow_task_completed_event_id: completed,
     };
     let requested = tx.append_noted(event, note);
-    if is_waiting {
-        tx.append(history::ActivityTaskCanceledEventAttributes {
-            details: Some(not_started()),
-            latest_cancel_requested_event_id: requested,
-            scheduled_event_id: id,
-            identity: identity.to_owned(),
-            ..history::ActivityTaskCanceledEventAttributes::default()
-        });
-    }
-    Ok(is_waiting)
+    Ok(is_waiting.then(|| history::ActivityTaskCanceledEventAttributes {
+        details: Some(not_started()),
+        latest_cancel_requested_event_id: requested,
+        scheduled_event_id: id,
+        identity: identity.to_owned(),
+        ..history::ActivityTaskCanceledEventAttributes::default()
+    }))
 }
 
 /// Makes what was left open definite: zero is no limit, and nothing outlives the run.

@@ -63,7 +63,7 @@ pub(crate) fn admit(tx: &mut Tx<'_>, request: Request) -> Result<(), Refused> {
         return Err(Refused::UpdateLimit { limit });
     }
     fold::begin_update(tx.run, id, Update { request: Some(request), ..Update::default() });
-    workflow_task::want(tx);
+    workflow_task::want_now(tx);
     Ok(())
 }
 

@@ -271,7 +271,9 @@ impl Schedule {
         }
         self.state.schedule = Some(schedule);
         if let Some(attributes) = search_attributes {
-            self.state.search_attributes = Some(attributes);
+            // None at all are as good as none.
+            self.state.search_attributes =
+                Some(attributes).filter(|it| !it.indexed_fields.is_empty());
         }
         self.info().update_time = Some(span::instant_to_wire(now));
         self.state.version += 1;

@@ -84,7 +84,8 @@ impl Engine {
                 failure: request.failure.map(Box::new),
             },
             QueryResultType::Unspecified | QueryResultType::Answered => {
-                Answer::Answered(request.query_result)
+                let bytes_max = self.shared().limits.run.blob_bytes_max;
+                Answer::answered(request.query_result, bytes_max)
             }
         };
         waiting.slot.send(answer).map_err(|_| gone())?;

@@ -425,10 +425,11 @@ fn take_answered(
     number: RunNumber,
     answers: BTreeMap<String, WorkflowQueryResult>,
 ) -> Answered {
+    let bytes_max = desk.shared().limits.run.blob_bytes_max;
     let Some(entry) = desk.entry(number) else { return Vec::new() };
     let found = answers.into_iter().filter_map(|(id, result)| {
         let waiting = entry.carried.remove(&id)?;
-        Some((id, waiting, of_result(result)))
+        Some((id, waiting, of_result(result, bytes_max)))
     });
     found.collect()
 }
@@ -466,11 +467,13 @@ fn answer_queries(desk: &mut Desk<'_>, number: RunNumber, answered: Answered) {
     }
 }
 
-fn of_result(result: WorkflowQueryResult) -> Answer {
+fn of_result(result: WorkflowQueryResult, bytes_max: usize) -> Answer {
     match result.result_type() {
         QueryResultType::Failed => {
             Answer::Failed { message: result.error_message, failure: result.failure.map(Box::new) }
         }
-        QueryResultType::Answered | QueryResultType::Unspecified => Answer::Answered(result.answer),
+        QueryResultType::Answered | QueryResultType::Unspecified => {
+            Answer::answered(result.answer, bytes_max)
+        }
     }
 }
