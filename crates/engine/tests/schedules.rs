@@ -346,6 +346,27 @@ async fn a_deleted_schedule_is_gone_and_its_runs_go_on() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn search_attributes_that_are_emptied_are_gone() {
+    let rig = Rig::new().await;
+    rig.add_attributes(&[("Customer", Type::Keyword)]).await.expect("added");
+    let create = rig.create_schedule_with("s", schedule(Policy::Skip), |it| {
+        it.search_attributes = Some(attributes("Customer", "\"ann\""));
+    });
+    create.await.expect("a schedule");
+    let described = rig.describe_schedule("s").await.expect("there");
+    assert!(described.search_attributes.is_some());
+    let update = ws::UpdateScheduleRequest {
+        namespace: NAMESPACE.to_owned(),
+        schedule_id: "s".to_owned(),
+        schedule: described.schedule,
+        search_attributes: Some(common::SearchAttributes::default()),
+        ..ws::UpdateScheduleRequest::default()
+    };
+    rig.engine().update_schedule(update).await.expect("changed");
+    assert_eq!(rig.describe_schedule("s").await.expect("there").search_attributes, None);
+}
+
+#[tokio::test(start_paused = true)]
 async fn schedules_are_found_by_query_and_workflow_lists_do_not_show_them() {
     let told = survives(async |rig: &Rig| {
         rig.add_attributes(&[("Customer", Type::Keyword)]).await.expect("added");

@@ -45,12 +45,12 @@ pub(crate) fn describe(
         future_action_times: future.into_iter().map(instant_to_wire).collect(),
         ..state.info.clone().unwrap_or_default()
     };
-    let attributes = state.search_attributes.clone().unwrap_or_default();
+    let attributes = state.search_attributes.clone();
     DescribeScheduleResponse {
         schedule: state.schedule.clone(),
         info: Some(info),
         memo: Some(state.memo.clone().unwrap_or_default()),
-        search_attributes: Some(visibility::with_types(attributes, schema)),
+        search_attributes: attributes.map(|given| visibility::with_types(given, schema)),
         conflict_token: schedule.conflict_token(),
     }
 }

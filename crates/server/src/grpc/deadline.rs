@@ -11,7 +11,8 @@ pub(super) fn of(headers: &HeaderMap) -> Option<Duration> {
 
 /// How long to work on an answer for somebody who waits for `span`: the answer has to travel, too.
 pub(super) fn for_us(span: Duration) -> Duration {
-    span.saturating_sub((span / 5).min(TRAVEL))
+    let travel = (span / 50).clamp((span / 5).min(TRAVEL_MIN), TRAVEL_MAX);
+    span.saturating_sub(travel)
 }
 
 fn read(text: &str) -> Option<Duration> {
@@ -31,8 +32,10 @@ fn read(text: &str) -> Option<Duration> {
     }
 }
 
-/// The most that an answer is given to travel.
-const TRAVEL: Duration = Duration::from_secs(1);
+/// The least that an answer is given to travel, where there is as much.
+const TRAVEL_MIN: Duration = Duration::from_millis(100);
+/// The most.
+const TRAVEL_MAX: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
 mod tests {
@@ -57,6 +60,9 @@ mod tests {
     #[test]
     fn an_answer_has_time_to_travel() {
         assert_eq!(for_us(Duration::from_secs(70)), Duration::from_secs(69));
+        assert_eq!(for_us(Duration::from_secs(10)), Duration::from_millis(9_800));
+        assert_eq!(for_us(Duration::from_secs(5)), Duration::from_millis(4_900));
         assert_eq!(for_us(Duration::from_millis(500)), Duration::from_millis(400));
+        assert_eq!(for_us(Duration::from_millis(5)), Duration::from_millis(4));
     }
 }
