@@ -90,7 +90,11 @@ pub(crate) fn spawn(
 ) {
     let shared = Arc::clone(shared);
     tokio::spawn(async move {
-        attempt::run(&shared, task).await;
+        tokio::select! {
+            biased;
+            () = shared.gone() => {}
+            () = attempt::run(&shared, task) => {}
+        }
         drop(slot);
     });
 }

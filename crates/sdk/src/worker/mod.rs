@@ -111,6 +111,12 @@ impl Shared {
         let _ = stop.wait_for(|stop| *stop).await;
     }
 
+    /// Waits until the worker is no more.
+    async fn gone(&self) {
+        let mut stop = self.stop.clone();
+        while stop.changed().await.is_ok() {}
+    }
+
     /// Waits before the same call is made again. Says whether that makes sense.
     async fn rest(&self, error: &Error, failures: &mut u32) -> bool {
         if error.code == Code::Unavailable && self.door.engine().is_some() {
