@@ -352,7 +352,7 @@ impl Execution {
                     None => end(attributes).map(|(event, it)| (state.take_slot_of(event), it)),
                 };
                 if let Some((Some(slot), outcome)) = ended {
-                    state.resolve(slot, outcome);
+                    state.ended(slot, outcome);
                 }
             }
         }

@@ -68,6 +68,8 @@ pub(crate) struct Issued {
     pub(crate) command: Command,
     /// The slot that its event belongs to.
     pub(crate) slot: Option<u64>,
+    /// The slot whose timer or activity it cancels.
+    cancels: Option<u64>,
     /// Whether all of it must be as history has it, not only its kind and name.
     pub(crate) exact: bool,
 }
@@ -183,13 +185,13 @@ impl State {
         exact: bool,
     ) -> u64 {
         let slot = self.wait_for(kind, scope);
-        self.commands.push(Issued { command, slot: Some(slot), exact });
+        self.commands.push(Issued { command, slot: Some(slot), cancels: None, exact });
         slot
     }
 
     /// Issues a command that nobody waits for.
     pub(crate) fn tell(&mut self, command: Command) {
-        self.commands.push(Issued { command, slot: None, exact: false });
+        self.commands.push(Issued { command, slot: None, cancels: None, exact: false });
     }
 
     /// Makes a place to wait.
@@ -234,6 +236,16 @@ impl State {
                 waker.wake();
             }
         }
+    }
+
+    /// What was begun has ended. If the code has cancelled it in this very turn, there is nothing to
+    /// cancel any more, and the engine would refuse to.
+    pub(crate) fn ended(&mut self, number: u64, outcome: Outcome) {
+        let is_wanted = self.slots.get(&number).is_some_and(|slot| !slot.cancel_requested);
+        if !is_wanted {
+            self.commands.retain(|issued| issued.cancels != Some(number));
+        }
+        self.resolve(number, outcome);
     }
 
     /// History has the command of a slot.
@@ -334,7 +346,8 @@ impl State {
             self.cancelled.push(id.clone());
         }
         if let Some(command) = slot.cancellation() {
-            self.tell(command);
+            let cancels = Some(number);
+            self.commands.push(Issued { command, slot: None, cancels, exact: false });
         }
     }
 
