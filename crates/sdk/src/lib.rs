@@ -12,6 +12,7 @@ mod error;
 mod header;
 mod input;
 mod name;
+pub mod orchestration;
 mod payload;
 mod policy;
 mod replay;

@@ -249,5 +249,9 @@ impl fmt::Debug for Failure {
     }
 }
 
+/// The type of the failure of code that panicked.
+pub(crate) const PANIC: &str = "PanicError";
+/// The type of the failure of an attempt whose worker does not know the activity.
+pub(crate) const UNKNOWN_ACTIVITY: &str = "UnknownActivity";
 /// Who wrote the failure.
 const SOURCE: &str = "steadfast";

@@ -15,6 +15,7 @@ pub use steadfast_retry::TimeoutKind;
 pub use terminal::TerminalError;
 
 pub(crate) use child::ALREADY_STARTED;
+pub(crate) use failure::{PANIC, UNKNOWN_ACTIVITY};
 
 /// The work was cancelled, or the scope that it was begun in.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]

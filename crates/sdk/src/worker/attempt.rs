@@ -11,7 +11,7 @@ use steadfast_store::Aside;
 use super::Shared;
 use crate::{
     activity::{ActivityContext, ActivityInfo, Line, Write},
-    error::Failure,
+    error::{Failure, PANIC, UNKNOWN_ACTIVITY},
     span,
     workflow::words,
 };
@@ -58,7 +58,7 @@ fn unknown(shared: &Shared, name: &str) -> Failure {
     let known = shared.registry.names().1;
     // Another worker of the queue, or the next version of this one, may have it.
     Failure::new(format!("no activity {name:?} is registered here; there are {known:?}"))
-        .of_type("UnknownActivity")
+        .of_type(UNKNOWN_ACTIVITY)
 }
 
 async fn watch(
@@ -80,7 +80,7 @@ async fn watch(
             biased;
             ended = &mut attempt => {
                 return Ended::Said(ended.unwrap_or_else(|panic| {
-                    Err(Failure::new(words(panic.as_ref())).of_type("PanicError"))
+                    Err(Failure::new(words(panic.as_ref())).of_type(PANIC))
                 }));
             }
             () = &mut out_of_time => return Ended::OutOfTime,

@@ -53,6 +53,7 @@ pub struct ActivityCall<T> {
     input: Result<Option<Payloads>, CodecError>,
     options: ActivityOptions,
     on_cancel: OnCancel,
+    exact: bool,
     result: PhantomData<fn() -> T>,
 }
 
@@ -79,7 +80,8 @@ impl<T: DeserializeOwned> ActivityCall<T> {
         input: Result<Option<Payloads>, CodecError>,
     ) -> Self {
         let options = ActivityOptions::new();
-        Self { ctx, name, input, options, on_cancel: OnCancel::default(), result: PhantomData }
+        let on_cancel = OnCancel::default();
+        Self { ctx, name, input, options, on_cancel, exact: false, result: PhantomData }
     }
 
     /// With these options instead of those set so far.
@@ -132,11 +134,16 @@ impl<T: DeserializeOwned> ActivityCall<T> {
         Self { on_cancel, ..self }
     }
 
+    /// Its input, too, must be as history has it.
+    pub(crate) fn exact(self) -> Self {
+        Self { exact: true, ..self }
+    }
+
     /// Starts it now; its result is waited for later.
     pub fn start(self) -> StartedActivity<T> {
-        let Self { ctx, name, input, options, on_cancel, result } = self;
+        let Self { ctx, name, input, options, on_cancel, exact, result } = self;
         let stage = match input {
-            Ok(input) => schedule(&ctx, &name, input, options, on_cancel),
+            Ok(input) => schedule(&ctx, &name, input, options, (on_cancel, exact)),
             Err(error) => Stage::Refused(Some(ActivityError::codec(&name, &error))),
         };
         StartedActivity { name, stage, result }
@@ -152,7 +159,7 @@ fn schedule(
     name: &str,
     input: Option<Payloads>,
     options: ActivityOptions,
-    on_cancel: OnCancel,
+    (on_cancel, exact): (OnCancel, bool),
 ) -> Stage {
     let options = ctx.journal.registry.options(name, options);
     let mut state = ctx.journal.state();
@@ -162,7 +169,7 @@ fn schedule(
     let id = state.next_id();
     let own_queue = &state.info.task_queue;
     let schedule = schedule_command(id.clone(), name, input, &options, own_queue);
-    let slot = state.issue(Kind::Activity { id, on_cancel }, ctx.scope, schedule);
+    let slot = state.issue_with(Kind::Activity { id, on_cancel }, ctx.scope, schedule, exact);
     drop(state);
     Stage::Waiting(Pending::new(ctx.journal.clone(), slot))
 }
@@ -232,6 +239,14 @@ impl<T: DeserializeOwned> Future for StartedActivity<T> {
 }
 
 impl<T> StartedActivity<T> {
+    /// Dropped, it is not cancelled.
+    pub(crate) fn kept(mut self) -> Self {
+        if let Stage::Waiting(wait) = &mut self.stage {
+            wait.keep();
+        }
+        self
+    }
+
     /// Lets it run although nobody waits for it.
     pub fn detach(self) {
         if let Stage::Waiting(wait) = self.stage {

@@ -59,6 +59,16 @@ pub struct ChildCall<T> {
     result: PhantomData<fn() -> T>,
 }
 
+/// A child workflow that was asked for and may not run yet.
+#[derive(Debug)]
+pub(crate) struct StartingChild<T> {
+    ctx: WorkflowContext,
+    workflow_id: String,
+    started: Pending,
+    end: Pending,
+    result: PhantomData<fn() -> T>,
+}
+
 /// A child workflow that runs.
 #[derive(Debug)]
 pub struct ChildHandle<T> {
@@ -140,20 +150,16 @@ impl<T: DeserializeOwned> ChildCall<T> {
 
     /// Starts it, and waits until it runs.
     pub async fn start(self) -> Result<ChildHandle<T>, ChildError> {
+        self.begin()?.started().await
+    }
+
+    /// Has it started; that it runs is waited for later.
+    pub(crate) fn begin(self) -> Result<StartingChild<T>, ChildError> {
         let (workflow_id, started, end) = self.issue()?;
         let ctx = self.ctx;
-        let started = Started(Pending::new(ctx.journal.clone(), started));
+        let started = Pending::new(ctx.journal.clone(), started);
         let end = Pending::new(ctx.journal.clone(), end);
-        match started.await {
-            Ok(run_id) => {
-                let end = Some(end);
-                Ok(ChildHandle { ctx, workflow_id, run_id, end, result: PhantomData })
-            }
-            Err(failure) => {
-                end.detach();
-                Err(ChildError::read(failure.as_wire(), &workflow_id))
-            }
-        }
+        Ok(StartingChild { ctx, workflow_id, started, end, result: PhantomData })
     }
 
     /// Issues the command; gives the id, and where its start and its end are waited for.
@@ -205,6 +211,20 @@ impl<T: DeserializeOwned + Send + 'static> IntoFuture for ChildCall<T> {
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move { self.start().await?.result().await })
+    }
+}
+
+impl<T> StartingChild<T> {
+    /// Waits until it runs.
+    pub(crate) async fn started(self) -> Result<ChildHandle<T>, ChildError> {
+        let Self { ctx, workflow_id, started, end, result } = self;
+        match Started(started).await {
+            Ok(run_id) => Ok(ChildHandle { ctx, workflow_id, run_id, end: Some(end), result }),
+            Err(failure) => {
+                end.detach();
+                Err(ChildError::read(failure.as_wire(), &workflow_id))
+            }
+        }
     }
 }
 

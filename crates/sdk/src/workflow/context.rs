@@ -105,7 +105,6 @@ impl WorkflowContext {
     }
 
     /// Starts a timer whose length, too, must be as history has it.
-    #[expect(dead_code, reason = "the orchestration API starts its timers so")]
     pub(crate) fn exact_timer(&self, span: Duration) -> Timer {
         Timer::start(self, span, true)
     }

@@ -25,11 +25,12 @@ pub(crate) struct Pending {
     journal: Arc<Journal>,
     slot: u64,
     done: bool,
+    kept: bool,
 }
 
 impl Pending {
     pub(crate) fn new(journal: Arc<Journal>, slot: u64) -> Self {
-        Self { journal, slot, done: false }
+        Self { journal, slot, done: false, kept: false }
     }
 
     /// What it came to, and at which attempt.
@@ -37,6 +38,11 @@ impl Pending {
         let polled = self.journal.state().poll(self.slot, cx);
         self.done |= polled.is_ready();
         polled
+    }
+
+    /// Dropped before its end, it goes on all the same.
+    pub(crate) fn keep(&mut self) {
+        self.kept = true;
     }
 
     /// Leaves it to itself.
@@ -47,7 +53,7 @@ impl Pending {
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        if !self.done {
+        if !self.done && !self.kept {
             self.journal.state().abandon(self.slot);
         }
     }

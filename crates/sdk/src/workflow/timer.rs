@@ -43,12 +43,10 @@ impl Timer {
         Self { wait: Some(Pending::new(ctx.journal.clone(), slot)) }
     }
 
-    /// Lets it run although nobody waits for it.
-    #[expect(dead_code, reason = "the orchestration API leaves the losers of a race alone")]
-    pub(crate) fn detach(mut self) {
-        if let Some(wait) = self.wait.take() {
-            wait.detach();
-        }
+    /// Dropped, it is not cancelled.
+    pub(crate) fn kept(mut self) -> Self {
+        self.wait.iter_mut().for_each(Pending::keep);
+        self
     }
 }
 
