@@ -4,5 +4,6 @@ mod basics;
 mod common;
 mod edda;
 mod metadata;
+mod orchestration;
 mod peers;
 mod workflows;
