@@ -2,7 +2,7 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicBool, Ordering},
+    atomic::{AtomicBool, AtomicU32, Ordering},
 };
 
 use steadfast::orchestration::{
@@ -10,7 +10,7 @@ use steadfast::orchestration::{
     OrchestrationStatus, RetryPolicy,
 };
 
-use super::rig::{Flaky, LONG, ONE, Stage, count, ms, names, retried, retried_with_crashes};
+use super::rig::{Flaky, LONG, ONE, Stage, count, ms, names, nap, retried, retried_with_crashes};
 
 /// An orchestration that calls an activity of its input's name with retry, and notes whether the
 /// call came back.
@@ -91,6 +91,28 @@ async fn x_29_an_engine_that_dies_during_an_attempt_costs_no_attempt() {
     assert_eq!(told.count("ActivityFailed"), 1);
     assert!(flaky.begun() > 2, "the attempts that died were made again");
     assert_eq!(flaky.done(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn x_29_an_attempt_does_not_outlive_the_process_that_made_it() {
+    let ends: Arc<AtomicU32> = Arc::default();
+    let counter = Arc::clone(&ends);
+    let activities = ActivityRegistry::builder()
+        .register("Slow", move |_, input| {
+            let ends = Arc::clone(&counter);
+            async move {
+                nap(ms(1000)).await;
+                ends.fetch_add(1, Ordering::SeqCst);
+                Ok(input)
+            }
+        })
+        .build();
+    let mut stage = Stage::new(&activities, calling(&Arc::default())).await;
+    stage.start("Call", "Slow").await;
+    stage.env.wait(ms(500)).await;
+    stage.env.crash().await.unwrap();
+    assert_eq!(stage.result().await, Ok("x".to_owned()));
+    assert_eq!(ends.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test(start_paused = true)]
