@@ -60,6 +60,8 @@ pub(crate) struct Slot {
     pub(crate) attempt: u32,
     scope: usize,
     cancel_requested: bool,
+    /// Nobody waits in it any more, and what was begun goes on.
+    is_left: bool,
 }
 
 /// A command, and what it is about.
@@ -206,6 +208,7 @@ impl State {
             attempt: 0,
             scope,
             cancel_requested: false,
+            is_left: false,
         };
         self.slots.insert(number, slot);
         self.scopes.join(scope, number);
@@ -230,6 +233,9 @@ impl State {
     /// Something came of a wait. What comes twice, or of a wait that nobody keeps, changes nothing.
     pub(crate) fn resolve(&mut self, number: u64, outcome: Outcome) {
         let Some(slot) = self.slots.get_mut(&number) else { return };
+        if slot.is_left {
+            return self.forget(number);
+        }
         if slot.outcome.is_none() {
             slot.outcome = Some(outcome);
             if let Some(waker) = slot.waker.take() {
@@ -289,6 +295,15 @@ impl State {
             self.request_cancel(number);
         }
         self.forget(number);
+    }
+
+    /// Nobody waits any more, but what was begun goes on.
+    pub(crate) fn leave(&mut self, number: u64) {
+        let Some(slot) = self.slots.get_mut(&number) else { return };
+        slot.is_left = true;
+        if slot.outcome.is_some() {
+            self.forget(number);
+        }
     }
 
     /// A scope was cancelled: so is all that waits in it, or in a scope within.

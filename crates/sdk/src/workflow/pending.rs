@@ -47,14 +47,16 @@ impl Pending {
 
     /// Leaves it to itself.
     pub(crate) fn detach(mut self) {
-        self.done = true;
+        self.kept = true;
     }
 }
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        if !self.done && !self.kept {
-            self.journal.state().abandon(self.slot);
+        if self.done {
+            return;
         }
+        let mut state = self.journal.state();
+        if self.kept { state.leave(self.slot) } else { state.abandon(self.slot) }
     }
 }
