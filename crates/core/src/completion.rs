@@ -328,6 +328,7 @@ fn completed(
         started_event_id: task.started_event_id,
         identity: input.identity.clone(),
         binary_checksum: std::mem::take(&mut input.binary_checksum),
+        worker_version: input.worker_version.take(),
         sdk_metadata: input.sdk_metadata.take(),
         metering_metadata: input.metering_metadata.take(),
         versioning_behavior: input.versioning_behavior,

@@ -194,6 +194,8 @@ pub struct CompleteWorkflowTask {
     pub metering_metadata: Option<common::MeteringMetadata>,
     /// Checksum of the worker's binary.
     pub binary_checksum: String,
+    /// The build that the worker is of, which code asks for on replay.
+    pub worker_version: Option<common::WorkerVersionStamp>,
     /// The deployment that the worker belongs to.
     pub deployment: Option<deployment::WorkerDeploymentOptions>,
     /// How the workflow wants to be versioned.

@@ -1,7 +1,9 @@
 //! Tasks on their way to workers: sticky queues, eager tasks, long histories.
 
 use steadfast_engine::{Code, Limits};
-use steadfast_proto::{enums, workflowservice as ws};
+use steadfast_proto::{
+    common::WorkerVersionStamp, enums, history::history_event::Attributes, workflowservice as ws,
+};
 
 use crate::common::{
     Base, NAMESPACE, QUEUE, Rig, activity, activity_with, calls, complete, execution, sticky,
@@ -218,4 +220,23 @@ async fn tokens_of_nobody_are_refused_and_change_nothing() {
     let twice = rig.complete_task(&task, vec![complete("x")]).await.expect_err("once only");
     assert_eq!((twice.code, twice.message.as_str()), (Code::NotFound, "Workflow task not found."));
     assert_eq!(rig.history("order-1", "").await.len(), 5);
+}
+
+#[tokio::test(start_paused = true)]
+#[expect(deprecated, reason = "how workers still tell their build")]
+async fn the_build_that_did_a_task_is_in_the_history() {
+    let rig = Rig::new().await;
+    rig.start("order-1").await;
+    let task = rig.next_task(QUEUE).await;
+    let build = WorkerVersionStamp { build_id: "1.0".to_owned(), use_versioning: false };
+    let stamp = Some(build.clone());
+    rig.complete_task_with(&task, vec![], |it| it.worker_version_stamp = stamp)
+        .await
+        .expect("taken");
+    let events = rig.history("order-1", "").await;
+    let told = events.into_iter().find_map(|event| match event.attributes {
+        Some(Attributes::WorkflowTaskCompletedEventAttributes(it)) => it.worker_version,
+        _ => None,
+    });
+    assert_eq!(told, Some(build));
 }

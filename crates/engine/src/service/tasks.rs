@@ -398,7 +398,7 @@ fn completion(
     token: &TaskToken,
     request: RespondWorkflowTaskCompletedRequest,
 ) -> CompleteWorkflowTask {
-    #[expect(deprecated, reason = "older workers still tell their checksum")]
+    #[expect(deprecated, reason = "workers still tell their checksum and build in this way")]
     CompleteWorkflowTask {
         token: token.workflow_task(),
         commands: request.commands,
@@ -410,6 +410,7 @@ fn completion(
         sdk_metadata: request.sdk_metadata,
         metering_metadata: request.metering_metadata,
         binary_checksum: request.binary_checksum,
+        worker_version: request.worker_version_stamp,
         deployment: request.deployment_options,
         versioning_behavior: request.versioning_behavior,
     }
