@@ -3,6 +3,7 @@
 mod activities;
 mod dev;
 mod rig;
+mod rust_sdk;
 mod schedules;
 mod server;
 mod troubles;

@@ -23,7 +23,11 @@ impl Dev {
     }
 
     pub(crate) fn with(flags: &[&str]) -> Self {
-        let mut child = command(&["server", "start-dev", "--port", "0", "--headless"])
+        Self::at("0", flags)
+    }
+
+    pub(crate) fn at(port: &str, flags: &[&str]) -> Self {
+        let mut child = command(&["server", "start-dev", "--port", port, "--headless"])
             .args(flags)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -1,0 +1,126 @@
+//! Workers and clients of the Rust SDK at a server: the same code as in a program that embeds it.
+
+use std::{
+    net::TcpListener,
+    path::Path,
+    sync::atomic::{AtomicU32, Ordering},
+    time::Duration,
+};
+
+use steadfast::{
+    ActivityContext, App, ClientError, Failure, RetryPolicy, StateCell, WorkflowContext,
+    WorkflowError,
+};
+
+use crate::rig::Dev;
+
+/// Attempts over the limit of the policy, of all activities.
+#[derive(Default)]
+struct Beyond(AtomicU32);
+
+async fn charge(ctx: ActivityContext, order: u32) -> Result<String, Failure> {
+    if ctx.attempt() > ctx.info().max_attempts.unwrap_or(u32::MAX) {
+        ctx.state::<Beyond>().expect("a counter").0.fetch_add(1, Ordering::SeqCst);
+    }
+    if ctx.attempt() <= order % 3 {
+        return Err(Failure::new("the bank is asleep").of_type("BankAsleep"));
+    }
+    Ok(format!("order {order} is paid"))
+}
+
+async fn order(ctx: WorkflowContext, order: u32) -> Result<String, Failure> {
+    let policy = RetryPolicy::new().max_attempts(10).initial_interval(Duration::from_millis(50));
+    let call = ctx.activity(charge, order).retry(policy);
+    let paid = call.start_to_close(Duration::from_secs(2)).await?;
+    ctx.sleep(Duration::from_millis(20)).await?;
+    Ok(paid)
+}
+
+async fn approval(ctx: WorkflowContext, (): ()) -> Result<u32, Failure> {
+    let total = StateCell::new(0);
+    let (shown, changed) = (total.clone(), total.clone());
+    ctx.on_query("total", move |(): ()| shown.get());
+    ctx.on_update_if(
+        "add",
+        |add: &u32| if *add < 100 { Ok(()) } else { Err(Failure::new("too much")) },
+        move |_, add: u32| {
+            let total = changed.clone();
+            async move {
+                Ok::<_, Failure>(total.change(|it| {
+                    *it += add;
+                    *it
+                }))
+            }
+        },
+    );
+    let mut votes = ctx.signals::<bool>("vote");
+    while !votes.receive().await? {}
+    Ok(total.get())
+}
+
+async fn app(address: &str) -> App {
+    App::builder(address)
+        .workflow(order)
+        .workflow(approval)
+        .activity(charge)
+        .state(Beyond::default())
+        .task_queue("orders")
+        .start()
+        .await
+        .expect("it starts")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn messages_and_errors_are_the_same_over_the_network() {
+    let dev = Dev::start();
+    let app = app(&dev.address).await;
+    let run = app.client().start(approval, ()).id("w").await.unwrap();
+    let again = app.client().start(approval, ()).id("w").await.unwrap_err();
+    assert!(matches!(again, ClientError::AlreadyStarted { run_id, .. } if run_id == run.run_id()));
+    assert_eq!(run.update::<u32>("add", &7).await.unwrap(), 7);
+    let refused = run.update::<u32>("add", &100).await.unwrap_err();
+    assert!(matches!(refused, ClientError::Refused(failure) if failure.message() == "too much"));
+    assert_eq!(run.query::<u32>("total", &()).await.unwrap(), 7);
+    let unknown = run.query::<u32>("weather", &()).await.unwrap_err();
+    assert!(unknown.to_string().contains("KnownQueryTypes"), "{unknown}");
+    run.signal("vote", &true).await.unwrap();
+    assert_eq!(run.result().await.unwrap(), 7);
+    let nobody = app.client().workflow::<u32>("nobody").result().await.unwrap_err();
+    assert!(nobody.to_string().contains("not found"), "{nobody}");
+    app.shutdown().await;
+}
+
+fn serve(port: u16, file: &Path) -> Dev {
+    let (port, file) = (port.to_string(), file.display().to_string());
+    Dev::at(&port, &["--db-filename", &file])
+}
+
+/// On the real clock: what is killed is a real process.
+#[tokio::test(flavor = "multi_thread")]
+async fn workers_go_on_when_the_server_is_killed_under_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("flows.db");
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let mut dev = serve(port, &file);
+    let app = app(&dev.address).await;
+    let mut runs = Vec::new();
+    for number in 0..60 {
+        let start = app.client().start(order, number).id(format!("order-{number}"));
+        runs.push(start.await.unwrap());
+    }
+    dev.child.kill().unwrap();
+    dev.child.wait().unwrap();
+    let mut dev = serve(port, &file);
+    for (number, run) in (0..).zip(&runs) {
+        // The connection may have been cut while the result was waited for.
+        let paid = loop {
+            match run.result().await {
+                Err(WorkflowError::Client(_)) => tokio::task::yield_now().await,
+                paid => break paid.unwrap(),
+            }
+        };
+        assert_eq!(paid, format!("order {number} is paid"));
+    }
+    app.shutdown().await;
+    dev.child.kill().unwrap();
+}
