@@ -346,15 +346,21 @@ async fn a_deleted_schedule_is_gone_and_its_runs_go_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn search_attributes_that_are_emptied_are_gone() {
+async fn search_attributes_come_with_their_types_and_are_gone_when_emptied() {
     let rig = Rig::new().await;
     rig.add_attributes(&[("Customer", Type::Keyword)]).await.expect("added");
-    let create = rig.create_schedule_with("s", schedule(Policy::Skip), |it| {
+    let mut wanted = schedule(Policy::Skip);
+    action(&mut wanted).search_attributes = Some(attributes("Customer", "\"ann\""));
+    let create = rig.create_schedule_with("s", wanted, |it| {
         it.search_attributes = Some(attributes("Customer", "\"ann\""));
     });
     create.await.expect("a schedule");
-    let described = rig.describe_schedule("s").await.expect("there");
-    assert!(described.search_attributes.is_some());
+    let mut described = rig.describe_schedule("s").await.expect("there");
+    let of_workflow = action(described.schedule.as_mut().expect("set")).search_attributes.clone();
+    for told in [&described.search_attributes, &of_workflow] {
+        let fields = &told.as_ref().expect("attributes").indexed_fields;
+        assert_eq!(fields["Customer"].metadata["type"], b"Keyword");
+    }
     let update = ws::UpdateScheduleRequest {
         namespace: NAMESPACE.to_owned(),
         schedule_id: "s".to_owned(),

@@ -8,7 +8,7 @@ use steadfast_core::{
 };
 use steadfast_proto::{
     common::{Memo, SearchAttributes},
-    schedule::{ScheduleInfo, ScheduleListEntry, ScheduleListInfo},
+    schedule::{ScheduleInfo, ScheduleListEntry, ScheduleListInfo, schedule_action::Action},
     workflowservice::DescribeScheduleResponse,
 };
 use steadfast_store::VisibilityRow;
@@ -46,8 +46,14 @@ pub(crate) fn describe(
         ..state.info.clone().unwrap_or_default()
     };
     let attributes = state.search_attributes.clone();
+    let mut wanted = state.schedule.clone();
+    let action = wanted.as_mut().and_then(|it| it.action.as_mut()?.action.as_mut());
+    if let Some(Action::StartWorkflow(workflow)) = action {
+        let given = workflow.search_attributes.take();
+        workflow.search_attributes = given.map(|given| visibility::with_types(given, schema));
+    }
     DescribeScheduleResponse {
-        schedule: state.schedule.clone(),
+        schedule: wanted,
         info: Some(info),
         memo: Some(state.memo.clone().unwrap_or_default()),
         search_attributes: attributes.map(|given| visibility::with_types(given, schema)),
