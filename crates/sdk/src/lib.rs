@@ -41,12 +41,13 @@ pub use error::{
 pub use input::Input;
 pub use payload::CodecError;
 pub use policy::{
-    AGGRESSIVE, CONSERVATIVE, DEFAULT, Draft, INFINITE, InvalidPolicy, RetryPolicy, TemporalPolicy,
+    AGGRESSIVE, CONSERVATIVE, DEFAULT, Draft, Explanation, INFINITE, InvalidPolicy, RetryPolicy,
+    TemporalPolicy,
 };
 pub use replay::{Broken, NonDeterminism};
 pub use replayer::{ReplayError, Replayer};
 pub use rusqlite;
-pub use select::join_all;
+pub use select::{JoinAll, join_all};
 pub use steadfast_engine::{Code, Engine, Error as ServiceError, Limits};
 pub use steadfast_proto as proto;
 pub use steadfast_proto::enums::{
@@ -61,3 +62,12 @@ pub use workflow::{
 pub mod __private {
     pub use tokio;
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
+
+/// The Rust part of the project's own page.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+pub struct ProjectReadme;

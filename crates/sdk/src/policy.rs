@@ -13,12 +13,17 @@ use std::time::Duration;
 use steadfast_proto::common::RetryPolicy as Wire;
 pub use steadfast_retry::{
     Draft,
+    explain::Explanation,
     preset::{
         edda::{AGGRESSIVE, CONSERVATIVE, DEFAULT, INFINITE},
         temporal::RetryPolicy as TemporalPolicy,
     },
 };
-use steadfast_retry::{Policy, preset::edda};
+use steadfast_retry::{
+    Policy,
+    explain::{Setting, explain},
+    preset::edda,
+};
 
 use crate::span;
 
@@ -142,6 +147,27 @@ impl RetryPolicy {
             Terms::Rules(draft) => drop(Policy::new((**draft).clone())?),
         }
         Ok(())
+    }
+
+    /// What it means, before it matters: when each attempt comes, how long an outage it outlives,
+    /// and what looks wrong with it. Printed, it is a table.
+    ///
+    /// ```
+    /// let explained = steadfast::RetryPolicy::new().explain()?;
+    /// assert_eq!(explained.calls, Some(5));
+    /// assert_eq!(explained.horizon.to_string(), "15s");
+    /// # Ok::<(), steadfast::InvalidPolicy>(())
+    /// ```
+    pub fn explain(&self) -> Result<Explanation, InvalidPolicy> {
+        let policy = match &self.terms {
+            Terms::Edda(edda) => edda.compile()?,
+            Terms::Temporal(temporal) => {
+                temporal.validate()?;
+                temporal.for_activity()
+            }
+            Terms::Rules(draft) => Policy::new((**draft).clone())?,
+        };
+        Ok(explain(&policy, &Setting::default()))
     }
 
     /// As a command carries it. A policy that is wrong is refused by whoever takes the command, so

@@ -3,6 +3,7 @@
 mod basics;
 mod common;
 mod edda;
+mod joining;
 mod metadata;
 mod orchestration;
 mod peers;
