@@ -18,7 +18,7 @@ async fn all(ctx: WorkflowContext, numbers: Vec<u32>) -> Result<Vec<u32>, Failur
 async fn first(ctx: WorkflowContext, patience: Duration) -> Result<String, Failure> {
     let mut words = ctx.signals::<String>("word");
     Ok(steadfast::select! {
-        word = words.next() => word?,
+        word = words.receive() => word?,
         _ = ctx.sleep(patience) => "silence".to_owned(),
     })
 }

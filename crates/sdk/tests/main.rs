@@ -4,6 +4,7 @@ mod basics;
 mod common;
 mod edda;
 mod joining;
+mod late;
 mod metadata;
 mod orchestration;
 mod peers;
