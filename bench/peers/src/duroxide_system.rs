@@ -22,6 +22,9 @@ use crate::{Case, usage};
 const INPUT: &str = r#"{"order":"4711","amount":1250}"#;
 const STEPS: usize = 100;
 const WIDTH: usize = 20;
+/// Activities of a workflow in the stress test, and how long each takes.
+const TASKS: usize = 5;
+const TASK: Duration = Duration::from_millis(10);
 /// The provider's pool has this many connections.
 const CONNECTIONS: usize = 5;
 
@@ -166,6 +169,10 @@ fn activities(received: &Arc<Mutex<Vec<Instant>>>) -> ActivityRegistry {
     let attempts = Arc::new(Mutex::new(std::collections::HashMap::<String, usize>::new()));
     ActivityRegistry::builder()
         .register("Charge", |_: ActivityContext, input: String| async move { Ok(input) })
+        .register("Slow", |_: ActivityContext, input: String| async move {
+            tokio::time::sleep(TASK).await;
+            Ok(input)
+        })
         .register("Step", move |_: ActivityContext, input: String| {
             received.lock().expect("nobody panics with it").push(Instant::now());
             async move { Ok(input) }
@@ -195,6 +202,11 @@ fn orchestrations() -> OrchestrationRegistry {
         })
         .register("FanOut", |ctx: OrchestrationContext, input: String| async move {
             let all = (0..WIDTH).map(|_| ctx.schedule_activity("Charge", input.clone()));
+            let done = ctx.join(all.collect()).await;
+            done.into_iter().collect::<Result<Vec<_>, _>>().map(|all| all.concat())
+        })
+        .register("Stress", |ctx: OrchestrationContext, input: String| async move {
+            let all = (0..TASKS).map(|_| ctx.schedule_activity("Slow", input.clone()));
             let done = ctx.join(all.collect()).await;
             done.into_iter().collect::<Result<Vec<_>, _>>().map(|all| all.concat())
         })

@@ -46,6 +46,7 @@ pub struct Case {
 #[tokio::main]
 async fn main() -> Result<()> {
     let args = Args::parse();
+    std::fs::create_dir_all(&args.dir)?;
     for tuning in [Tuning::Default, Tuning::Tuned] {
         for case in cases(&args) {
             if !args.only.is_empty() && !args.only.iter().any(|name| name == case.name) {
@@ -60,7 +61,7 @@ async fn main() -> Result<()> {
     Ok(())
 }
 
-fn cases(args: &Args) -> [Case; 5] {
+fn cases(args: &Args) -> [Case; 6] {
     let concurrent = |name, orchestration, workflows: usize, concurrency| Case {
         name,
         orchestration,
@@ -75,5 +76,7 @@ fn cases(args: &Args) -> [Case; 5] {
         Case { by_step: true, ..concurrent("chain_100", "Chain", args.chains, 1) },
         concurrent("fan_out_20", "FanOut", workflows / 4, 64),
         concurrent("fail_twice", "FailTwice", workflows, 256),
+        // As duroxide's own stress test has it by default.
+        concurrent("stress_5", "Stress", workflows, 20),
     ]
 }

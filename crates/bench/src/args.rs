@@ -1,7 +1,8 @@
 //! What is to be measured.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use anyhow::{Context as _, Result};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Benchmarks of the engine, of the server, and side by side with peers.
@@ -20,6 +21,8 @@ pub enum Verb {
     Engine(Plan),
     /// Measure the engine and then the peers, on the same disk, and print the ratios.
     Compare(Plan),
+    /// Measure the Rust SDK, embedded, and then the peers, on the same disk, and print the ratios.
+    Sdk(SdkPlan),
     /// Measure a server with the official Rust SDK: ours on a new file, or one that serves already.
     Server(ServerPlan),
     /// Start workflows and wait to be killed: the first half of the case `crash_recovery`.
@@ -44,7 +47,7 @@ pub struct Plan {
     /// One JSON object a case, and a last one with the ratios.
     #[arg(long)]
     pub json: bool,
-    /// The folder for the data files; a new one inside it is used and removed.
+    /// The folder for the data files, made if need be; a new one inside it is used and removed.
     #[arg(long, default_value = ".")]
     pub dir: PathBuf,
     /// What a commit waits for.
@@ -53,6 +56,17 @@ pub struct Plan {
     /// How much of each case.
     #[command(flatten)]
     pub sizes: Sizes,
+}
+
+/// Which cases of the SDK, and whether peers run them too.
+#[derive(Args, Clone, Debug)]
+pub struct SdkPlan {
+    /// Which cases, where, and how much of each.
+    #[command(flatten)]
+    pub plan: Plan,
+    /// Without the peers, which have to be built.
+    #[arg(long)]
+    pub alone: bool,
 }
 
 /// Which server, which cases, and how much of each.
@@ -64,7 +78,7 @@ pub struct ServerPlan {
     /// One JSON object a case.
     #[arg(long)]
     pub json: bool,
-    /// The folder for the data files; a new one inside it is used and removed.
+    /// The folder for the data files, made if need be; a new one inside it is used and removed.
     #[arg(long, default_value = ".")]
     pub dir: PathBuf,
     /// A server that serves already, as HOST:PORT; if there is none, ours is built and started.
@@ -99,6 +113,9 @@ pub struct Sizes {
     /// Steps of the long chain.
     #[arg(long, default_value_t = 5_000)]
     pub long_steps: usize,
+    /// Events of the history that is replayed.
+    #[arg(long, default_value_t = 10_000)]
+    pub events: usize,
     /// Workflows that sleep.
     #[arg(long, default_value_t = 1_000_000)]
     pub sleeping: usize,
@@ -132,6 +149,11 @@ impl Sync {
             Self::Normal => "normal",
         }
     }
+}
+
+/// Makes the folder for the data files, if it is not there.
+pub fn make_dir(dir: &Path) -> Result<()> {
+    std::fs::create_dir_all(dir).with_context(|| format!("the folder {}", dir.display()))
 }
 
 impl Plan {

@@ -107,7 +107,12 @@ pub(crate) async fn closed(engine: &Engine, workflow_id: &str, run_id: &str) -> 
 }
 
 /// Does something for so many workflow ids, so many at a time.
-async fn for_all<F, W>(prefix: &str, workflows: usize, concurrency: usize, each: F) -> Result<()>
+pub(crate) async fn for_all<F, W>(
+    prefix: &str,
+    workflows: usize,
+    concurrency: usize,
+    each: F,
+) -> Result<()>
 where
     F: Fn(String) -> W + Clone + Send + Sync + 'static,
     W: Future<Output = Result<()>> + Send,

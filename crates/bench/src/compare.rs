@@ -5,7 +5,7 @@
 
 use std::{
     collections::BTreeMap,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
@@ -20,12 +20,13 @@ use crate::{
 };
 
 const CHAIN: &str = "chain_100";
-const OURS: &str = "steadfast";
+/// The name of the engine in its lines.
+pub const ENGINE: &str = "steadfast";
 
 /// Runs both sides, one after the other: the shared cases at the sync setting of the plan, and the
 /// chain with `synchronous=NORMAL` too.
 pub async fn run(plan: &Plan, tell: &mut (dyn FnMut(&Line) + Send)) -> Result<Vec<Line>> {
-    let program = build("bench/peers/Cargo.toml", "target/peers", "steadfast-bench-peers")?;
+    let program = build_peers()?;
     let asked = |case: &&str| plan.wants(case);
     let shared: Vec<String> = SHARED.iter().filter(|it| asked(it)).map(|&it| it.into()).collect();
     let mut plans = vec![Plan { only: shared, ..plan.clone() }];
@@ -44,11 +45,11 @@ pub async fn run(plan: &Plan, tell: &mut (dyn FnMut(&Line) + Send)) -> Result<Ve
     Ok(lines)
 }
 
-/// How we stand to each peer: throughput by throughput, and for a chain our time a step by theirs.
-pub fn ratios(lines: &[Line]) -> Value {
+/// How `us` stand to each peer: throughput by throughput, and for a chain our time a step by theirs.
+pub fn ratios(lines: &[Line], us: &str) -> Value {
     let mut found: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
-    for ours in lines.iter().filter(|line| line.system == OURS) {
-        let peers = lines.iter().filter(|line| line.system != OURS);
+    for ours in lines.iter().filter(|line| line.system == us) {
+        let peers = lines.iter().filter(|line| line.system != us);
         for peer in peers.filter(|it| it.case == ours.case && it.sync == ours.sync) {
             let (what, value) = if ours.case == CHAIN {
                 ("time_per_step", ratio(ours.p50_ms, peer.p50_ms))
@@ -62,7 +63,13 @@ pub fn ratios(lines: &[Line]) -> Value {
     json!({ "ratios": found })
 }
 
-fn peers(program: &Path, plan: &Plan) -> Result<Vec<Line>> {
+/// Builds the peers, and says where they are.
+pub(crate) fn build_peers() -> Result<PathBuf> {
+    build("bench/peers/Cargo.toml", "target/peers", "steadfast-bench-peers")
+}
+
+/// Has the peers run the cases that the plan names.
+pub(crate) fn peers(program: &Path, plan: &Plan) -> Result<Vec<Line>> {
     let mut command = Command::new(program);
     command.arg("--only").arg(plan.only.join(","));
     command.arg("--dir").arg(&plan.dir).args(["--sync", plan.sync.name()]);
@@ -79,7 +86,7 @@ fn peers(program: &Path, plan: &Plan) -> Result<Vec<Line>> {
 
 #[cfg(test)]
 mod tests {
-    use super::ratios;
+    use super::{ENGINE, ratios};
     use crate::report::{Counted, Line};
 
     #[test]
@@ -97,6 +104,6 @@ mod tests {
         let expected = serde_json::json!({
             "ratios": { "fan_out_20_full_throughput": { "peer": 30.0 } }
         });
-        assert_eq!(ratios(&lines), expected);
+        assert_eq!(ratios(&lines, ENGINE), expected);
     }
 }

@@ -5,6 +5,7 @@
 //!    │                              │
 //!    │                              ▼
 //!    │                     a file in a new folder
+//!    ├────▶ sdk ──▶ an application, embedded                the same process
 //!    ├────▶ compare ──▶ bench/peers, built and run as a process of its own
 //!    └────▶ server ───▶ bench/peers/server, the same; it starts and drives `steadfast serve`
 //! ```
@@ -17,6 +18,7 @@ pub mod compare;
 mod probe;
 pub mod report;
 mod rig;
+pub mod sdk;
 pub mod server;
 mod shape;
 mod usage;

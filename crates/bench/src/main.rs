@@ -4,10 +4,10 @@
 use anyhow::Result;
 use clap::Parser as _;
 use steadfast_bench::{
-    args::{Command, Verb},
+    args::{Command, SdkPlan, Verb},
     cases, compare,
     report::Line,
-    server,
+    sdk, server,
 };
 
 /// As in the `steadfast` binary.
@@ -23,7 +23,11 @@ async fn main() -> Result<()> {
         }
         Verb::Compare(plan) => {
             let lines = compare::run(&plan, &mut |line| show(plan.json, line)).await?;
-            println!("{}", compare::ratios(&lines));
+            println!("{}", compare::ratios(&lines, compare::ENGINE));
+        }
+        Verb::Sdk(SdkPlan { plan, alone }) => {
+            let lines = sdk::run(&plan, alone, &mut |line| show(plan.json, line)).await?;
+            println!("{}", sdk::ratios(&lines));
         }
         Verb::Server(plan) => server::run(&plan, &mut |line| show(plan.json, line))?,
         Verb::Victim { file, workflows, sync } => cases::victim(&file, workflows, sync).await?,

@@ -11,12 +11,17 @@ use std::{
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::{args::ServerPlan, build::build, report::Line};
+use crate::{
+    args::{ServerPlan, make_dir},
+    build::build,
+    report::Line,
+};
 
 /// Builds what is needed, and tells of each case as soon as it has ended.
 pub fn run(plan: &ServerPlan, tell: &mut dyn FnMut(&Line)) -> Result<()> {
     let generator =
         build("bench/peers/server/Cargo.toml", "target/sdk-rust", "steadfast-bench-server")?;
+    make_dir(&plan.dir)?;
     let only = plan.only.iter().flat_map(|case| ["--only", case]);
     let mut running = Command::new(generator)
         .args(server(plan)?)

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use steadfast_bench::{
     args::{Plan, Sizes, Sync},
     cases::{self, NAMES},
+    sdk,
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -25,11 +26,31 @@ async fn every_case_tells_what_it_found() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn every_case_of_the_sdk_tells_what_it_found() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // The folder for the files is made if it is not there.
+    let plan = plan(folder.path().join("new"));
+    let lines = sdk::run(&plan, true, &mut |_| ()).await.expect("all cases run");
+    let names: Vec<&str> = lines.iter().map(|line| line.case.as_str()).collect();
+    assert_eq!(names, sdk::NAMES);
+    for line in &lines {
+        assert!(line.throughput_per_s > 0.0 && line.p50_ms > 0.0, "{line}");
+    }
+    let shown = sdk::ratios(&lines)["ratios"].clone();
+    for name in ["chain_100_over_fdatasync_ms", "replay_10000_p50_ms", "cached_step_late_to_early"]
+    {
+        assert!(shown[name].is_number(), "{name} in {shown}");
+    }
+}
+
 #[tokio::test]
 async fn a_case_that_does_not_exist_is_told() {
     let plan = Plan { only: vec!["chain".to_owned()], ..plan(PathBuf::from(".")) };
     let error = cases::run(&plan, &mut |_| ()).await.expect_err("there is no such case");
     assert!(error.to_string().contains("chain_100"), "{error}");
+    let error = sdk::run(&plan, true, &mut |_| ()).await.expect_err("there is no such case");
+    assert!(error.to_string().contains("replay_10000"), "{error}");
 }
 
 fn plan(dir: PathBuf) -> Plan {
@@ -42,6 +63,7 @@ fn plan(dir: PathBuf) -> Plan {
             workflows: 40,
             chains: 1,
             long_steps: 40,
+            events: 100,
             sleeping: 40,
             open: 40,
             peer_workflows: 1,

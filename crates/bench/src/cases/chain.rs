@@ -59,6 +59,7 @@ pub(super) async fn run(rig: &Rig, prefix: &str, chains: usize, steps: usize) ->
     })
 }
 
-fn gaps(times: &[Instant]) -> impl Iterator<Item = Duration> + '_ {
+/// The times between one moment and the next.
+pub(crate) fn gaps(times: &[Instant]) -> impl Iterator<Item = Duration> + '_ {
     times.windows(2).map(|pair| pair[1] - pair[0])
 }

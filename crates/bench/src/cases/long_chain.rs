@@ -27,8 +27,8 @@ impl Place<'_> {
     }
 }
 
-/// The median step around step 100, and at the end.
-fn ends(spans: &[Duration]) -> (f64, f64) {
+/// The median step at the beginning, and at the end, in milliseconds.
+pub(crate) fn ends(spans: &[Duration]) -> (f64, f64) {
     let window = (spans.len() / 4).clamp(1, 200);
     let early = &spans[..window];
     let late = &spans[spans.len() - window..];

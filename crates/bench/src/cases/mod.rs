@@ -6,6 +6,9 @@ mod crash;
 mod long_chain;
 mod sleeping;
 
+pub(crate) use chain::gaps;
+pub(crate) use long_chain::ends;
+
 use std::path::Path;
 
 use anyhow::{Result, ensure};
@@ -14,7 +17,7 @@ use steadfast_store::sqlite::Synchronous;
 pub use crash::victim;
 
 use crate::{
-    args::{Plan, Sizes, Sync},
+    args::{Plan, Sizes, Sync, make_dir},
     report::Line,
     rig::Rig,
     shape::Shape,
@@ -51,6 +54,7 @@ pub async fn run(plan: &Plan, tell: &mut (dyn FnMut(&Line) + Send)) -> Result<Ve
     for name in &plan.only {
         ensure!(NAMES.contains(&name.as_str()), "no case {name:?}; there are {}", NAMES.join(", "));
     }
+    make_dir(&plan.dir)?;
     let mut lines = Vec::new();
     for name in NAMES.into_iter().filter(|name| plan.wants(name)) {
         let folder = tempfile::Builder::new().prefix("steadfast-bench-").tempdir_in(&plan.dir)?;
