@@ -57,7 +57,8 @@ impl TestEnv {
     /// Starts an application. It is built again after each crash, so the function is asked again.
     ///
     /// Time is that of the runtime, which stands still from here on: the test must run on a runtime
-    /// of one thread, as `#[tokio::test]` does.
+    /// of one thread, as `#[tokio::test]` does. With `#[tokio::test(start_paused = true)]` it stands
+    /// still from the first moment, and sleeps end to the millisecond.
     pub async fn start(
         build: impl Fn(AppBuilder) -> AppBuilder + 'static,
     ) -> Result<Self, StartError> {

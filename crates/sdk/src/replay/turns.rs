@@ -21,7 +21,7 @@ pub(crate) struct Turn {
     pub(crate) answered: bool,
 }
 
-/// Cuts a history into turns. `live` says that the last workflow task is to be answered now.
+/// Cuts a history into turns. A workflow task that history ends with is to be answered now.
 pub(crate) fn turns(events: Vec<HistoryEvent>) -> VecDeque<Turn> {
     let mut turns = VecDeque::new();
     let mut current = Vec::new();
