@@ -219,7 +219,7 @@ impl AppBuilder {
             identity: identity.clone(),
             activities_at_once: self.activities_at_once,
             cached_workflows: self.cached_workflows,
-            pollers: POLLERS,
+            pollers: if own.is_some() { EMBEDDED_POLLERS } else { REMOTE_POLLERS },
         };
         let client = Client {
             door: door.clone(),
@@ -283,5 +283,8 @@ fn connect(_: &str) -> Result<Door, StartError> {
     Err(StartError::NoRemote)
 }
 
-/// How many polls of each kind are under way.
-const POLLERS: usize = 2;
+/// How many polls of each kind are under way at a server.
+const REMOTE_POLLERS: usize = 5;
+/// The same where the engine is in this process and a poll is a future: an attempt is given out when
+/// its start is durable, so as many as there are polls share one commit.
+const EMBEDDED_POLLERS: usize = 64;
