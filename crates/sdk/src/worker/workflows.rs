@@ -214,14 +214,16 @@ async fn complete(
 }
 
 /// Activities that this worker can run at once are asked for with the answer, as far as there is
-/// room for them.
+/// room for them: that saves a poll over the network. In one process there is none to save, and the
+/// answer, which waits for its commit then, would make two commits of a step.
 fn reserve_eager(shared: &Shared, answer: &mut Answer) -> Vec<OwnedSemaphorePermit> {
     let mut slots = Vec::new();
     for command in &mut answer.commands {
         if let Some(C::ScheduleActivityTaskCommandAttributes(schedule)) = &mut command.attributes {
             let name = schedule.activity_type.as_ref().map(|it| it.name.as_str());
             let known = name.and_then(|name| shared.registry.activity(name)).is_some();
-            let slot = (schedule.request_eager_execution && known && slots.len() < EAGER_MAX)
+            let eager = schedule.request_eager_execution && shared.door.engine().is_none();
+            let slot = (eager && known && slots.len() < EAGER_MAX)
                 .then(|| Arc::clone(&shared.slots).try_acquire_owned().ok())
                 .flatten();
             schedule.request_eager_execution = slot.is_some();
