@@ -139,11 +139,17 @@ impl<T: DeserializeOwned> WorkflowHandle<T> {
 
     /// Asks it to cancel: its code hears of it, and can clean up.
     pub async fn cancel(&self) -> Result<(), ClientError> {
+        self.cancel_because(String::new()).await
+    }
+
+    /// As [`cancel`](Self::cancel), with a reason for history.
+    pub(crate) async fn cancel_because(&self, reason: String) -> Result<(), ClientError> {
         let request = ws::RequestCancelWorkflowExecutionRequest {
             namespace: self.client.namespace.clone(),
             workflow_execution: Some(self.latest()),
             identity: self.client.identity.clone(),
             request_id: fresh_id().to_string(),
+            reason,
             ..ws::RequestCancelWorkflowExecutionRequest::default()
         };
         self.client.door.request_cancel_workflow_execution(request).await?;
@@ -174,22 +180,8 @@ impl<T: DeserializeOwned> WorkflowHandle<T> {
 
     /// All events of the run.
     pub async fn history(&self) -> Result<Vec<HistoryEvent>, ClientError> {
-        let mut events = Vec::new();
-        let mut next_page_token = Vec::new();
-        loop {
-            let request = ws::GetWorkflowExecutionHistoryRequest {
-                namespace: self.client.namespace.clone(),
-                execution: Some(self.execution.clone()),
-                next_page_token,
-                ..ws::GetWorkflowExecutionHistoryRequest::default()
-            };
-            let page = self.client.door.get_workflow_execution_history(request).await?;
-            events.extend(page.history.map(|history| history.events).unwrap_or_default());
-            next_page_token = page.next_page_token;
-            if next_page_token.is_empty() {
-                return Ok(events);
-            }
-        }
+        let Client { door, namespace, .. } = &self.client;
+        Ok(door.history(namespace, &self.execution).await?)
     }
 
     /// Messages go to whichever run is there: the one that was started may have gone on as a new one.

@@ -1,5 +1,6 @@
 //! The way to an engine: in this process, or over the network. Workers and clients do not know which.
 
+mod history;
 #[cfg(feature = "remote")]
 mod remote;
 

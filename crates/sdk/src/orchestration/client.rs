@@ -17,7 +17,7 @@ use super::{
     view::view,
 };
 use crate::{
-    client::{Client as Inner, ClientError as InnerError, WorkflowError, WorkflowHandle, fresh_id},
+    client::{Client as Inner, ClientError as InnerError, WorkflowError, WorkflowHandle},
     payload::CodecError,
 };
 
@@ -131,18 +131,7 @@ impl Client {
         instance: impl Into<String>,
         reason: impl Into<String>,
     ) -> Result<(), ClientError> {
-        let workflow_id = instance.into();
-        let request = ws::RequestCancelWorkflowExecutionRequest {
-            namespace: self.client.namespace.clone(),
-            workflow_execution: Some(WorkflowExecution { workflow_id, run_id: String::new() }),
-            identity: self.client.identity.clone(),
-            request_id: fresh_id().to_string(),
-            reason: reason.into(),
-            ..ws::RequestCancelWorkflowExecutionRequest::default()
-        };
-        let cancelled = self.client.door.request_cancel_workflow_execution(request).await;
-        cancelled.map_err(InnerError::from)?;
-        Ok(())
+        Ok(self.handle(instance).cancel_because(reason.into()).await?)
     }
 
     /// Waits until an instance has ended, but not longer than this.

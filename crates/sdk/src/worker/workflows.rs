@@ -115,66 +115,27 @@ async fn prepare(
     let first = events.first().map_or(0, |event| event.event_id);
     let cached = shared.cache.take(&run.run_id);
     let fits = |execution: &Execution| first == 0 || first == execution.last_started() + 1;
+    let namespace = &shared.settings.namespace;
     if let Some(execution) = cached.filter(fits) {
-        read_on(shared, &run, token, &mut events).await?;
+        shared.door.read_on(namespace, &run, token, &mut events).await?;
         return Ok((execution, events));
     }
     if first == 1 {
-        read_on(shared, &run, token, &mut events).await?;
+        shared.door.read_on(namespace, &run, token, &mut events).await?;
     } else {
-        events.clear();
-        read_all(shared, &run, &mut events).await?;
+        events = shared.door.history(namespace, &run).await?;
         if task.started_event_id > 0 {
             events.retain(|event| event.event_id <= task.started_event_id);
         }
     }
     let info = WorkflowInfo {
-        namespace: shared.settings.namespace.clone(),
+        namespace: namespace.clone(),
         workflow_id: run.workflow_id,
         run_id: run.run_id,
         task_queue: shared.settings.task_queue.clone(),
         ..WorkflowInfo::default()
     };
     Ok((Execution::new(Arc::clone(&shared.registry), info), events))
-}
-
-async fn read_all(
-    shared: &Shared,
-    run: &WorkflowExecution,
-    events: &mut Vec<HistoryEvent>,
-) -> Result<(), Error> {
-    let token = read_page(shared, run, Vec::new(), events).await?;
-    read_on(shared, run, token, events).await
-}
-
-/// Reads the pages that follow.
-async fn read_on(
-    shared: &Shared,
-    run: &WorkflowExecution,
-    mut token: Vec<u8>,
-    events: &mut Vec<HistoryEvent>,
-) -> Result<(), Error> {
-    while !token.is_empty() {
-        token = read_page(shared, run, token, events).await?;
-    }
-    Ok(())
-}
-
-async fn read_page(
-    shared: &Shared,
-    run: &WorkflowExecution,
-    next_page_token: Vec<u8>,
-    events: &mut Vec<HistoryEvent>,
-) -> Result<Vec<u8>, Error> {
-    let request = ws::GetWorkflowExecutionHistoryRequest {
-        namespace: shared.settings.namespace.clone(),
-        execution: Some(run.clone()),
-        next_page_token,
-        ..ws::GetWorkflowExecutionHistoryRequest::default()
-    };
-    let page = shared.door.get_workflow_execution_history(request).await?;
-    events.extend(page.history.map(|history| history.events).unwrap_or_default());
-    Ok(page.next_page_token)
 }
 
 async fn complete(
