@@ -6,6 +6,7 @@
 
 mod activity;
 mod app;
+mod call;
 mod client;
 mod door;
 mod error;

@@ -1,16 +1,17 @@
 //! An activity as it is registered: a function, its name, and how it is run unless a call says
 //! otherwise.
 
-use std::{any::TypeId, fmt, pin::Pin, sync::Arc};
+use std::{any::TypeId, fmt, sync::Arc};
 
 use serde::{Serialize, de::DeserializeOwned};
 use steadfast_proto::common::Payloads;
 
 use super::{context::ActivityContext, options::ActivityOptions};
-use crate::{error::Failure, name, payload};
-
-/// What an attempt comes to.
-pub(crate) type Attempt = Pin<Box<dyn Future<Output = Result<Option<Payloads>, Failure>> + Send>>;
+use crate::{
+    call::{Called, call},
+    error::Failure,
+    name,
+};
 
 /// A function that can be an activity: `async fn(ActivityContext, Input) -> Result<Output, Error>`,
 /// or the same without the context. Input and output are what serde can write and read; the error is
@@ -93,7 +94,7 @@ where
 pub struct Activity {
     name: String,
     function: TypeId,
-    run: Arc<dyn Fn(ActivityContext, Option<Payloads>) -> Attempt + Send + Sync>,
+    run: Arc<dyn Fn(ActivityContext, Option<Payloads>) -> Called + Send + Sync>,
     pub(crate) options: ActivityOptions,
 }
 
@@ -107,14 +108,7 @@ impl Activity {
             name: name::of_type::<F>().to_owned(),
             function: TypeId::of::<F>(),
             run: Arc::new(move |ctx, input| {
-                match payload::decode_one::<F::Input>(input.as_ref()) {
-                    Ok(input) => {
-                        let running = function.attempt(ctx, input);
-                        Box::pin(async move { Ok(payload::encode_one(&running.await?)?) })
-                    }
-                    // It would be the same at every attempt.
-                    Err(error) => Box::pin(async { Err(Failure::from(error).non_retryable()) }),
-                }
+                call(input.as_ref(), |input| function.attempt(ctx, input))
             }),
             options: ActivityOptions::default(),
         }
@@ -148,7 +142,7 @@ impl Activity {
         self.function
     }
 
-    pub(crate) fn run(&self, ctx: ActivityContext, input: Option<Payloads>) -> Attempt {
+    pub(crate) fn run(&self, ctx: ActivityContext, input: Option<Payloads>) -> Called {
         (self.run)(ctx, input)
     }
 }

@@ -9,5 +9,4 @@ pub use context::{ActivityContext, ActivityInfo};
 pub use definition::{Activity, ActivityFn, WithContext, WithoutContext};
 pub use options::ActivityOptions;
 
-pub(crate) use definition::Attempt;
 pub(crate) use line::{Line, Write};

@@ -229,34 +229,22 @@ impl OrchestrationContext {
 
     /// Logs a line, once and not again at every replay.
     pub fn trace_info(&self, message: impl AsRef<str>) {
-        if !self.is_replaying() {
-            let instance = self.instance_id();
-            tracing::info!(instance, "{}", message.as_ref());
-        }
+        self.once(|instance| tracing::info!(instance, "{}", message.as_ref()));
     }
 
     /// Logs a warning, once.
     pub fn trace_warn(&self, message: impl AsRef<str>) {
-        if !self.is_replaying() {
-            let instance = self.instance_id();
-            tracing::warn!(instance, "{}", message.as_ref());
-        }
+        self.once(|instance| tracing::warn!(instance, "{}", message.as_ref()));
     }
 
     /// Logs an error, once.
     pub fn trace_error(&self, message: impl AsRef<str>) {
-        if !self.is_replaying() {
-            let instance = self.instance_id();
-            tracing::error!(instance, "{}", message.as_ref());
-        }
+        self.once(|instance| tracing::error!(instance, "{}", message.as_ref()));
     }
 
     /// Logs a detail, once.
     pub fn trace_debug(&self, message: impl AsRef<str>) {
-        if !self.is_replaying() {
-            let instance = self.instance_id();
-            tracing::debug!(instance, "{}", message.as_ref());
-        }
+        self.once(|instance| tracing::debug!(instance, "{}", message.as_ref()));
     }
 }
 
@@ -264,6 +252,13 @@ impl OrchestrationContext {
 impl OrchestrationContext {
     pub(super) fn workflow(&self) -> &WorkflowContext {
         &self.ctx
+    }
+
+    /// Logs something, once and not again at every replay.
+    fn once(&self, log: impl FnOnce(String)) {
+        if !self.is_replaying() {
+            log(self.instance_id());
+        }
     }
 
     /// Counts something, once and not again at every replay.

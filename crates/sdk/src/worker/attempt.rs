@@ -1,7 +1,7 @@
 //! One attempt of an activity, watched: its heartbeats are told, a cancellation reaches it, its time
 //! is kept, a panic is a failure like any other.
 
-use std::{panic::AssertUnwindSafe, pin::Pin, sync::Arc, time::Duration};
+use std::{convert::Infallible, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::FutureExt as _;
 use steadfast_engine::{AsideError, Code, Error};
@@ -11,6 +11,7 @@ use steadfast_store::Aside;
 use super::Shared;
 use crate::{
     activity::{ActivityContext, ActivityInfo, Line, Write},
+    call::Called,
     error::{Failure, PANIC, UNKNOWN_ACTIVITY},
     span,
     workflow::words,
@@ -62,40 +63,33 @@ fn unknown(shared: &Shared, name: &str) -> Failure {
 }
 
 async fn watch(
-    shared: &Arc<Shared>,
+    shared: &Shared,
     task: &ws::PollActivityTaskQueueResponse,
     token: &[u8],
-    line: &Arc<Line>,
-    attempt: crate::activity::Attempt,
+    line: &Line,
+    attempt: Called,
 ) -> Ended {
     let wire = |span: &Option<_>| span.as_ref().map(span::from_wire).filter(|it| !it.is_zero());
     let allowed = wire(&task.start_to_close_timeout).unwrap_or(Duration::MAX);
     let every = wire(&task.heartbeat_timeout).map_or(BEAT, |limit| (limit * 4 / 5).min(BEAT));
-    let mut attempt = AssertUnwindSafe(attempt).catch_unwind();
-    let mut out_of_time = shared.clock.sleep(allowed.min(FOREVER));
-    let mut beat: Pin<Box<dyn Future<Output = ()> + Send>> =
-        Box::pin(beats(Arc::clone(shared), token.to_vec(), Arc::clone(line), every));
-    loop {
-        tokio::select! {
-            biased;
-            ended = &mut attempt => {
-                return Ended::Said(ended.unwrap_or_else(|panic| {
-                    Err(Failure::new(words(panic.as_ref())).of_type(PANIC))
-                }));
-            }
-            () = &mut out_of_time => return Ended::OutOfTime,
-            () = &mut beat => beat = Box::pin(std::future::pending()),
-        }
+    let attempt = AssertUnwindSafe(attempt).catch_unwind();
+    tokio::select! {
+        biased;
+        ended = attempt => Ended::Said(ended.unwrap_or_else(|panic| {
+            Err(Failure::new(words(panic.as_ref())).of_type(PANIC))
+        })),
+        () = shared.clock.sleep(allowed.min(FOREVER)) => Ended::OutOfTime,
+        never = beats(shared, token, line, every) => match never {},
     }
 }
 
 /// Tells the engine of heartbeats, not more often than makes sense, and the attempt of a
 /// cancellation.
-async fn beats(shared: Arc<Shared>, token: Vec<u8>, line: Arc<Line>, every: Duration) {
+async fn beats(shared: &Shared, token: &[u8], line: &Line, every: Duration) -> Infallible {
     loop {
         let details = line.next_beat().await;
         let request = ws::RecordActivityTaskHeartbeatRequest {
-            task_token: token.clone(),
+            task_token: token.to_vec(),
             details,
             identity: shared.settings.identity.clone(),
             namespace: shared.settings.namespace.clone(),
@@ -105,7 +99,10 @@ async fn beats(shared: Arc<Shared>, token: Vec<u8>, line: Arc<Line>, every: Dura
             Ok(response) if response.cancel_requested => line.cancel(),
             Ok(_) => {}
             // The attempt is not wanted any more: it timed out, or its workflow has closed.
-            Err(error) if error.code == Code::NotFound => return line.cancel(),
+            Err(error) if error.code == Code::NotFound => {
+                line.cancel();
+                return std::future::pending().await;
+            }
             Err(error) => tracing::debug!(%error, "a heartbeat was not heard"),
         }
         shared.clock.sleep(every).await;

@@ -25,8 +25,7 @@ use super::{
     pending::{OnCancel, Pending},
 };
 use crate::{
-    error::Failure,
-    error::{Cancelled, ChildError},
+    error::{Cancelled, ChildError, Failure},
     payload::{self, CodecError},
     policy::RetryPolicy,
     span,

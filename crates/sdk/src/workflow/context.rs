@@ -24,7 +24,7 @@ use super::{
     child::ChildCall,
     definition::WorkflowFn,
     external::ExternalWorkflow,
-    handlers::{Handling, UpdateHandler},
+    handlers::UpdateHandler,
     journal::Journal,
     marker,
     saga::Saga,
@@ -34,6 +34,7 @@ use super::{
 };
 use crate::{
     activity::ActivityFn,
+    call::Called,
     error::Failure,
     input::Input,
     payload::{self, CodecError},
@@ -196,7 +197,7 @@ impl WorkflowContext {
         };
         // The handler lives in the journal: a strong context would keep it alive for ever.
         let (journal, scope) = (Arc::downgrade(&self.journal), self.scope);
-        let handle = move |input: Option<Payloads>| -> Handling {
+        let handle = move |input: Option<Payloads>| -> Called {
             let Some(journal) = journal.upgrade() else {
                 return Box::pin(async { Err(Failure::new("the run is gone")) });
             };

@@ -1,15 +1,16 @@
 //! A workflow as it is registered: a function and its name.
 
-use std::{any::TypeId, fmt, pin::Pin, sync::Arc};
+use std::{any::TypeId, fmt, sync::Arc};
 
 use serde::{Serialize, de::DeserializeOwned};
 use steadfast_proto::common::Payloads;
 
 use super::context::WorkflowContext;
-use crate::{error::Failure, name, payload};
-
-/// The code of a run, under way.
-pub(crate) type Running = Pin<Box<dyn Future<Output = Result<Option<Payloads>, Failure>> + Send>>;
+use crate::{
+    call::{Called, call},
+    error::Failure,
+    name,
+};
 
 /// A function that can be a workflow: `async fn(WorkflowContext, Input) -> Result<Output, Error>`.
 pub trait WorkflowFn<Shape>: Send + Sync + 'static {
@@ -62,7 +63,7 @@ where
 pub struct Workflow {
     name: String,
     function: TypeId,
-    begin: Arc<dyn Fn(WorkflowContext, Option<Payloads>) -> Running + Send + Sync>,
+    begin: Arc<dyn Fn(WorkflowContext, Option<Payloads>) -> Called + Send + Sync>,
 }
 
 impl Workflow {
@@ -75,13 +76,7 @@ impl Workflow {
             name: name::of_type::<F>().to_owned(),
             function: TypeId::of::<F>(),
             begin: Arc::new(move |ctx, input| {
-                match payload::decode_one::<F::Input>(input.as_ref()) {
-                    Ok(input) => {
-                        let running = function.begin(ctx, input);
-                        Box::pin(async move { Ok(payload::encode_one(&running.await?)?) })
-                    }
-                    Err(error) => Box::pin(async { Err(Failure::from(error).non_retryable()) }),
-                }
+                call(input.as_ref(), |input| function.begin(ctx, input))
             }),
         }
     }
@@ -102,7 +97,7 @@ impl Workflow {
         self.function
     }
 
-    pub(crate) fn begin(&self, ctx: WorkflowContext, input: Option<Payloads>) -> Running {
+    pub(crate) fn begin(&self, ctx: WorkflowContext, input: Option<Payloads>) -> Called {
         (self.begin)(ctx, input)
     }
 }

@@ -4,13 +4,12 @@
 use std::{
     collections::BTreeMap,
     fmt,
-    pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use steadfast_proto::{common::Payloads, update};
 
-use crate::error::Failure;
+use crate::{call::Called, error::Failure};
 
 /// Answers a query.
 pub(crate) type QueryHandler =
@@ -20,11 +19,8 @@ pub(crate) type QueryHandler =
 #[derive(Clone)]
 pub(crate) struct UpdateHandler {
     pub(crate) validate: Arc<dyn Fn(Option<Payloads>) -> Result<(), Failure> + Send + Sync>,
-    pub(crate) handle: Arc<dyn Fn(Option<Payloads>) -> Handling + Send + Sync>,
+    pub(crate) handle: Arc<dyn Fn(Option<Payloads>) -> Called + Send + Sync>,
 }
-
-/// An update that is carried out.
-pub(crate) type Handling = Pin<Box<dyn Future<Output = Result<Option<Payloads>, Failure>> + Send>>;
 
 /// An update that has come and is to be looked at.
 #[derive(Clone, Debug)]

@@ -13,17 +13,15 @@ use std::{
     task::{Context, Poll, Wake, Waker},
 };
 
-use super::{
-    definition::Running,
-    journal::{Ending, Journal},
-};
+use super::journal::{Ending, Journal};
+use crate::call::Called;
 
 /// Code beside the main one.
 pub(crate) struct Spawned(pub(crate) Pin<Box<dyn Future<Output = ()> + Send>>);
 
 /// All code of a run: the main one and what it began beside.
 pub(crate) struct Tasks {
-    main: Option<(Running, Arc<Flag>)>,
+    main: Option<(Called, Arc<Flag>)>,
     beside: BTreeMap<u64, (Spawned, Arc<Flag>)>,
     next: u64,
     ending: Option<Ending>,
@@ -55,7 +53,7 @@ impl Flag {
 
 impl Tasks {
     /// The main code of a run.
-    pub(crate) fn new(main: Running) -> Self {
+    pub(crate) fn new(main: Called) -> Self {
         Self { main: Some((main, Flag::raised())), beside: BTreeMap::new(), next: 0, ending: None }
     }
 
