@@ -19,7 +19,8 @@ test("workflows end with the right result though the server is killed under load
   }
   const results = await Promise.all(handles.map((handle) => handle.result()));
   for (const [index, key] of keys.entries()) {
-    assert.match(results[index]!, new RegExp(`^\\d+ Hello, ${key}!$`));
-    assert.ok(starts.get(key)! >= 2);
+    // An attempt that was handed out as the plug was pulled may never have reached the worker: it counts all the same.
+    assert.match(results[index]!, new RegExp(`^([2-9]|\\d{2,}) Hello, ${key}!$`));
+    assert.ok(starts.get(key)! >= 1);
   }
 });
