@@ -8,6 +8,17 @@ pub fn of(error_type: &str, message: &str) -> u64 {
     xxh3_64(masked.as_bytes())
 }
 
+/// A fingerprint as people see it: 16 hexadecimal digits.
+pub fn text(fingerprint: u64) -> String {
+    format!("{fingerprint:016x}")
+}
+
+/// The fingerprint that is written so.
+pub fn parse(digits: &str) -> Option<u64> {
+    let is_whole = digits.len() == 16 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    if is_whole { u64::from_str_radix(digits, 16).ok() } else { None }
+}
+
 /// The message with what varies taken out: quoted text becomes `?`, and so does every word that
 /// has a digit in it (numbers, hex, UUIDs, most paths).
 fn mask(message: &str) -> String {
@@ -57,6 +68,16 @@ mod tests {
         }
         assert_ne!(of("NotFound", same[0]), of("Other", same[0]));
         assert_ne!(of("NotFound", "user gone"), of("NotFound", same[0]));
+    }
+
+    #[test]
+    fn a_fingerprint_is_written_and_read_with_16_digits() {
+        for fingerprint in [0, 17, u64::MAX] {
+            assert_eq!(parse(&text(fingerprint)), Some(fingerprint));
+        }
+        for wrong in ["", "17", "+000000000000017", "000000000000001g", "00000000000000017"] {
+            assert_eq!(parse(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

@@ -176,6 +176,7 @@ fn attempt(attempt: &Attempt) -> AttemptRow {
         message,
         why: attempt.why.clone(),
         next_at: attempt.next_at,
+        ..AttemptRow::default()
     }
 }
 

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use steadfast_engine::Timestamp;
 use steadfast_store::{
-    Answer, AttemptLog, Batch, Error, EventBatch, Field, Filter, Group, Lease, Listing, Lookup,
-    Memory, NamespaceRow, Order, Retried, RunNumber, RunRows, ShardNumber, Store,
-    VisibilityPosition,
+    Answer, AttemptLog, Batch, Error, ErrorEntry, ErrorFilter, ErrorGroup, ErrorGroupRow, ErrorId,
+    ErrorListing, ErrorPosition, EventBatch, Field, Filter, Group, Lease, Listing, Lookup, Memory,
+    NamespaceRow, Order, Retried, RunNumber, RunRows, ShardNumber, Store, VisibilityPosition,
 };
 
 use crate::faults::{Fate, Faults, Sight};
@@ -167,6 +167,51 @@ impl Store for Faulty {
     ) -> Answer<'_, Vec<Retried>> {
         let disk = Arc::clone(&self.disk);
         self.read(Box::pin(async move { disk.retried(namespace, more_than, after, limit).await }))
+    }
+
+    fn run_attempts(&self, run: RunNumber) -> Answer<'_, Vec<AttemptLog>> {
+        let disk = Arc::clone(&self.disk);
+        self.read(Box::pin(async move { disk.run_attempts(run).await }))
+    }
+
+    fn errors(
+        &self,
+        namespace: String,
+        filter: ErrorFilter,
+        order: Order,
+        after: Option<ErrorPosition>,
+        limit: usize,
+    ) -> Answer<'_, ErrorListing> {
+        let disk = Arc::clone(&self.disk);
+        self.read(Box::pin(
+            async move { disk.errors(namespace, filter, order, after, limit).await },
+        ))
+    }
+
+    fn error_groups(
+        &self,
+        namespace: String,
+        filter: ErrorFilter,
+        by: ErrorGroup,
+        limit: usize,
+    ) -> Answer<'_, Vec<ErrorGroupRow>> {
+        let disk = Arc::clone(&self.disk);
+        self.read(Box::pin(async move { disk.error_groups(namespace, filter, by, limit).await }))
+    }
+
+    fn error_count(&self, namespace: String, filter: ErrorFilter) -> Answer<'_, u64> {
+        let disk = Arc::clone(&self.disk);
+        self.read(Box::pin(async move { disk.error_count(namespace, filter).await }))
+    }
+
+    fn error(&self, run: RunNumber, subject: i64) -> Answer<'_, Option<ErrorEntry>> {
+        let disk = Arc::clone(&self.disk);
+        self.read(Box::pin(async move { disk.error(run, subject).await }))
+    }
+
+    fn errors_by_id(&self, ids: Vec<ErrorId>) -> Answer<'_, Vec<ErrorEntry>> {
+        let disk = Arc::clone(&self.disk);
+        self.read(Box::pin(async move { disk.errors_by_id(ids).await }))
     }
 
     fn put_namespace(&self, row: NamespaceRow) -> Answer<'_, ()> {

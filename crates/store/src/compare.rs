@@ -4,7 +4,7 @@
 
 use std::cmp::Ordering;
 
-use crate::filter::{Field, SearchType, Value};
+use crate::filter::{ErrorField, Field, SearchType, Value};
 
 /// Values that compare with each other.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -34,12 +34,16 @@ impl Family {
             | Field::ParentWorkflowId
             | Field::ParentRunId
             | Field::RootWorkflowId
-            | Field::RootRunId => Self::Text,
+            | Field::RootRunId
+            | Field::Error(ErrorField::ActivityType | ErrorField::Cause) => Self::Text,
             Field::Status
             | Field::ExecutionDuration
             | Field::HistoryLength
             | Field::HistorySize
-            | Field::StateTransitions => Self::Number,
+            | Field::StateTransitions
+            | Field::Error(ErrorField::State | ErrorField::Attempts | ErrorField::Fingerprint) => {
+                Self::Number
+            }
             Field::StartTime | Field::ExecutionTime | Field::CloseTime => Self::Time,
             Field::Custom(_, kind) => Self::of_type(*kind),
         }

@@ -98,8 +98,33 @@ pub enum Field {
     RootWorkflowId,
     /// Root's run id.
     RootRunId,
+    /// Something of its errors. A run has as many values of it as it has errors; none is as if it
+    /// were not set.
+    Error(ErrorField),
     /// A search attribute.
     Custom(String, SearchType),
+}
+
+/// What can be asked about the errors of a run.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum ErrorField {
+    /// The number of the [state](crate::ErrorState).
+    State,
+    /// How many attempts were made.
+    Attempts,
+    /// The type of the activity; empty if it is none.
+    ActivityType,
+    /// The fingerprint, as a signed number.
+    Fingerprint,
+    /// The message of the last failure.
+    Cause,
+}
+
+impl Field {
+    /// Whether a run may have several values of it.
+    pub const fn is_many(&self) -> bool {
+        matches!(self, Self::Error(_) | Self::Custom(..))
+    }
 }
 
 /// The type of a search attribute.

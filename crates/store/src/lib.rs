@@ -12,6 +12,8 @@ mod compare;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod error;
+mod error_rows;
+mod error_view;
 mod filter;
 mod history;
 mod memory;
@@ -21,7 +23,11 @@ mod store;
 
 pub use aside::{Aside, Failure};
 pub use error::{Error, Outcome};
-pub use filter::{Compare, Field, Filter, SearchType, Value};
+pub use error_rows::{Acknowledged, ErrorRow, ErrorState, ErrorWrite};
+pub use error_view::{
+    ErrorEntry, ErrorFilter, ErrorGroup, ErrorGroupRow, ErrorId, ErrorListing, ErrorPosition,
+};
+pub use filter::{Compare, ErrorField, Field, Filter, SearchType, Value};
 pub use memory::Memory;
 pub use rows::{
     AttemptLog, AttemptOutcome, AttemptRow, Batch, Epoch, EventBatch, Group, Item, ItemKind,

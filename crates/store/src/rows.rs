@@ -1,10 +1,10 @@
 //! The rows: what one commit writes, and what the reads give back.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use steadfast_retry::Timestamp;
 
-use crate::{aside::Aside, filter::Value};
+use crate::{aside::Aside, error_rows::ErrorWrite, filter::Value};
 
 /// A run's number in this store: small, growing, never reused. Ids for people are in
 /// [`RunIdentity`].
@@ -61,6 +61,8 @@ pub struct RunWrite {
     pub visibility: Option<VisibilityRow>,
     /// Attempts that ended. One with a number that is there already replaces it.
     pub attempts: Vec<AttemptRow>,
+    /// Errors written or settled, at most one entry a subject.
+    pub errors: Vec<ErrorWrite>,
     /// The run goes away, with everything that belongs to it. Nothing else is written then.
     pub delete: bool,
     /// What is written with it into tables that are not ours. If that fails, nothing of this run is
@@ -260,7 +262,7 @@ pub enum AttemptOutcome {
     Cancelled = 4,
 }
 
-/// One attempt of an activity (or of a workflow, as `activity` 0).
+/// One attempt of an activity (or of a run, as `activity` 0, or of a workflow task, as -1).
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct AttemptRow {
     /// The activity's scheduled event id.
@@ -291,6 +293,20 @@ pub struct AttemptRow {
     pub why: String,
     /// When the next attempt is due, if there is one.
     pub next_at: Option<Timestamp>,
+    /// The rule that decided, as it was written; empty if none did.
+    pub rule: String,
+    /// Whose rule it was.
+    pub layer: String,
+    /// The policy that the rule is from.
+    pub policy: String,
+    /// Where the delay comes from.
+    pub source: String,
+    /// How long to wait, as it was decided.
+    pub delay: Option<Duration>,
+    /// What kind of failure it was.
+    pub class: String,
+    /// Whether it was parked after this attempt.
+    pub parked: bool,
 }
 
 /// The attempts of one activity: the first five, the last fifty, and how often each error came in
@@ -399,6 +415,7 @@ impl RunWrite {
             self.visibility = write.visibility.or_else(|| self.visibility.take());
             self.events.extend(write.events);
             self.attempts.extend(write.attempts);
+            self.merge_errors(write.errors);
             self.delete |= write.delete;
             self.aside = self.aside.take().or(write.aside);
             for item in write.items {
@@ -409,6 +426,16 @@ impl RunWrite {
                     places.insert(key, self.items.len());
                     self.items.push(item);
                 }
+            }
+        }
+    }
+
+    /// Few things of one run fail together, so they are looked for one by one.
+    fn merge_errors(&mut self, later: Vec<ErrorWrite>) {
+        for error in later {
+            match self.errors.iter_mut().find(|known| known.subject == error.subject) {
+                Some(known) => *known = error,
+                None => self.errors.push(error),
             }
         }
     }

@@ -6,6 +6,9 @@ use steadfast_retry::Timestamp;
 
 use crate::{
     error::Error,
+    error_view::{
+        ErrorEntry, ErrorFilter, ErrorGroup, ErrorGroupRow, ErrorId, ErrorListing, ErrorPosition,
+    },
     filter::{Field, Filter},
     rows::{
         AttemptLog, Batch, EventBatch, Group, Lease, Listing, Lookup, NamespaceRow, Retried,
@@ -16,7 +19,7 @@ use crate::{
 /// What a store will answer. It never blocks the thread that awaits it.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
 
-/// Which way to read a history.
+/// Which way to read a history, or a list of errors.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Order {
     /// Oldest first.
@@ -94,6 +97,40 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
 
     /// The attempts of one activity.
     fn attempts(&self, run: RunNumber, activity: i64) -> Answer<'_, AttemptLog>;
+
+    /// All attempts of a run: those of its workflow task first, then its own, then those of its
+    /// activities as they were scheduled.
+    fn run_attempts(&self, run: RunNumber) -> Answer<'_, Vec<AttemptLog>>;
+
+    /// Errors of a namespace that match, one page, by the time of their last failure, and by run
+    /// and subject where that is equal; strictly after `after`.
+    fn errors(
+        &self,
+        namespace: String,
+        filter: ErrorFilter,
+        order: Order,
+        after: Option<ErrorPosition>,
+        limit: usize,
+    ) -> Answer<'_, ErrorListing>;
+
+    /// Errors of a namespace that match, in groups: the largest first, then the one that failed
+    /// last, then that of the newest run; at most `limit`.
+    fn error_groups(
+        &self,
+        namespace: String,
+        filter: ErrorFilter,
+        by: ErrorGroup,
+        limit: usize,
+    ) -> Answer<'_, Vec<ErrorGroupRow>>;
+
+    /// How many errors of a namespace match.
+    fn error_count(&self, namespace: String, filter: ErrorFilter) -> Answer<'_, u64>;
+
+    /// One error.
+    fn error(&self, run: RunNumber, subject: i64) -> Answer<'_, Option<ErrorEntry>>;
+
+    /// These errors, in this order; those that are settled are left out.
+    fn errors_by_id(&self, ids: Vec<ErrorId>) -> Answer<'_, Vec<ErrorEntry>>;
 
     /// The activities of a namespace of which more than `more_than` attempts have ended, at least
     /// one: the newest run first, and in it the activity that was scheduled last; strictly after

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use proptest::{collection::vec, option, prelude::*, test_runner::TestCaseResult};
 use steadfast_retry::Timestamp;
 use steadfast_store::{
-    AttemptOutcome, AttemptRow, Batch, Compare, Epoch, EventBatch, Field, Filter, ItemKind,
-    ItemWrite, Lookup, Memory, NamespaceRow, Order, RunIdentity, RunNumber, RunWrite, SearchType,
-    ShardNumber, Sqlite, StateRow, Store, Value, VisibilityPosition, VisibilityRow,
+    Acknowledged, AttemptOutcome, AttemptRow, Batch, Compare, Epoch, ErrorField, ErrorFilter,
+    ErrorGroup, ErrorPosition, ErrorRow, ErrorState, ErrorWrite, EventBatch, Field, Filter,
+    ItemKind, ItemWrite, Lookup, Memory, NamespaceRow, Order, RunIdentity, RunNumber, RunWrite,
+    SearchType, ShardNumber, Sqlite, StateRow, Store, Value, VisibilityPosition, VisibilityRow,
     conformance::wait,
     sqlite::{Options, Synchronous},
 };
@@ -27,6 +28,8 @@ enum Call {
     Setting(String, Option<Vec<u8>>),
     List(Filter, Option<VisibilityPosition>, usize),
     Count(Filter, Option<Field>),
+    Errors(ErrorFilter, Order, Option<ErrorPosition>, usize),
+    ErrorGroups(ErrorFilter, ErrorGroup, usize),
     History {
         run: i64,
         first: i64,
@@ -94,6 +97,14 @@ impl Side {
             Call::Count(filter, by) => {
                 format!("{:?}", wait(store.count("a".to_owned(), filter, by)))
             }
+            Call::Errors(filter, order, after, limit) => {
+                let count = wait(store.error_count("a".to_owned(), filter.clone()));
+                let page = wait(store.errors("a".to_owned(), filter, order, after, limit));
+                format!("{count:?} {page:?}")
+            }
+            Call::ErrorGroups(filter, by, limit) => {
+                format!("{:?}", wait(store.error_groups("a".to_owned(), filter, by, limit)))
+            }
             Call::History { run, first, last, events_max, order } => {
                 format!("{:?}", wait(store.history(RunNumber(run), first, last, events_max, order)))
             }
@@ -125,7 +136,9 @@ fn everything_agrees(left: &Side, right: &Side) -> TestCaseResult {
         for run in (0..RUNS).map(RunNumber) {
             text.push(format!("{:?}", wait(store.load(Lookup::Number(run)))));
             text.push(format!("{:?}", wait(store.history(run, 0, 99, 99, Order::Forward))));
+            text.push(format!("{:?}", wait(store.run_attempts(run))));
             for activity in 0..2 {
+                text.push(format!("{:?}", wait(store.error(run, activity))));
                 text.push(format!("{:?}", wait(store.attempts(run, activity))));
             }
         }
@@ -148,6 +161,10 @@ fn call() -> impl Strategy<Value = Call> {
         1 => ("[xy]", option::of(vec(any::<u8>(), 0..3))).prop_map(|(n, v)| Call::Setting(n, v)),
         8 => (filter(), option::of(position()), 0..8_usize).prop_map(|(f, a, l)| Call::List(f, a, l)),
         4 => (filter(), option::of(field())).prop_map(|(f, by)| Call::Count(f, by)),
+        6 => (error_filter(), order(), option::of(error_position()), 0..8_usize)
+            .prop_map(|(f, order, after, limit)| Call::Errors(f, order, after, limit)),
+        4 => (error_filter(), error_group(), 0..8_usize)
+            .prop_map(|(f, by, limit)| Call::ErrorGroups(f, by, limit)),
         2 => (0..RUNS, 0..20_i64, 0..30_i64, 0..9_usize, any::<bool>()).prop_map(
             |(run, first, last, events_max, forward)| {
                 let order = if forward { Order::Forward } else { Order::Backward };
@@ -176,29 +193,32 @@ fn write() -> impl Strategy<Value = RunWrite> {
         vec(item(), 0..3),
         events(),
         option::of(visibility()),
-        vec(attempt(), 0..2),
+        (vec(attempt(), 0..2), vec(error(), 0..3)),
         prop_oneof![12 => Just(false), 1 => Just(true)],
     );
-    parts.prop_map(|((run, moved, create), state, items, events, row, attempts, delete)| {
-        // A run has one shard, mostly.
-        let shard = ShardNumber(u32::from((run % 2 == 1) ^ moved));
-        let visibility = row.map(|row| match &create {
-            Some(identity) => VisibilityRow { identity: identity.clone(), ..row },
-            None => row,
-        });
-        RunWrite {
-            run: RunNumber(run),
-            shard,
-            create,
-            state,
-            items,
-            events,
-            visibility,
-            attempts,
-            delete,
-            aside: None,
-        }
-    })
+    parts.prop_map(
+        |((run, moved, create), state, items, events, row, (attempts, errors), delete)| {
+            // A run has one shard, mostly.
+            let shard = ShardNumber(u32::from((run % 2 == 1) ^ moved));
+            let visibility = row.map(|row| match &create {
+                Some(identity) => VisibilityRow { identity: identity.clone(), ..row },
+                None => row,
+            });
+            RunWrite {
+                run: RunNumber(run),
+                shard,
+                create,
+                state,
+                items,
+                events,
+                visibility,
+                attempts,
+                errors,
+                delete,
+                aside: None,
+            }
+        },
+    )
 }
 
 fn identity() -> impl Strategy<Value = RunIdentity> {
@@ -288,6 +308,11 @@ fn field() -> impl Strategy<Value = Field> {
         Field::HistoryLength,
         Field::ParentWorkflowId,
         Field::RootRunId,
+        Field::Error(ErrorField::State),
+        Field::Error(ErrorField::Attempts),
+        Field::Error(ErrorField::ActivityType),
+        Field::Error(ErrorField::Fingerprint),
+        Field::Error(ErrorField::Cause),
     ]);
     prop_oneof![plain, ("[AB]", kind).prop_map(|(name, kind)| Field::Custom(name, kind))]
 }
@@ -324,5 +349,92 @@ fn position() -> impl Strategy<Value = VisibilityPosition> {
         close_time: close.map(Timestamp),
         start_time: Timestamp(start),
         run: RunNumber(run),
+    })
+}
+
+fn order() -> impl Strategy<Value = Order> {
+    prop::sample::select(vec![Order::Forward, Order::Backward])
+}
+
+fn error() -> impl Strategy<Value = ErrorWrite> {
+    (0..2_i64, option::weighted(0.8, error_row()))
+        .prop_map(|(subject, row)| ErrorWrite { subject, row })
+}
+
+fn error_row() -> impl Strategy<Value = ErrorRow> {
+    let acknowledged = option::of(0..3_i64)
+        .prop_map(|at| at.map(|at| Acknowledged { at: Timestamp(at), ..Acknowledged::default() }));
+    let texts = ("[tu]", "[xX]?", "[tu]?", "(x|w|xw)?");
+    let numbers = (0..3_u32, 0..3_u64, 0..3_i64, 0..5_i64, option::of(0..3_i64), 0..2_u32);
+    (error_state(), texts, numbers, acknowledged).prop_map(
+        |(state, texts, numbers, acknowledged)| {
+            let (workflow_type, activity_type, error_type, cause) = texts;
+            let (attempts, fingerprint, first, last, next, resumes) = numbers;
+            ErrorRow {
+                workflow_type,
+                activity_type,
+                error_type,
+                cause,
+                state,
+                attempts,
+                fingerprint: fingerprint.wrapping_sub(1),
+                first_at: Timestamp(first),
+                last_at: Timestamp(last),
+                next_at: next.map(Timestamp),
+                acknowledged,
+                resumes,
+                ..ErrorRow::default()
+            }
+        },
+    )
+}
+
+fn error_state() -> impl Strategy<Value = ErrorState> {
+    prop::sample::select(ErrorState::ALL.to_vec())
+}
+
+fn error_group() -> impl Strategy<Value = ErrorGroup> {
+    prop::sample::select(vec![
+        ErrorGroup::WorkflowType,
+        ErrorGroup::Activity,
+        ErrorGroup::Cause,
+        ErrorGroup::Fingerprint,
+    ])
+}
+
+fn error_position() -> impl Strategy<Value = ErrorPosition> {
+    (0..5_i64, 0..RUNS, 0..2_i64).prop_map(|(last, run, subject)| ErrorPosition {
+        last_at: Timestamp(last),
+        run: RunNumber(run),
+        subject,
+    })
+}
+
+fn error_filter() -> impl Strategy<Value = ErrorFilter> {
+    let rarely = |strategy| option::weighted(0.2, strategy);
+    let texts = (rarely("[tu]"), rarely("[xX]?"), rarely("(x|w|xw)?"), rarely("[xw]?"));
+    let more = (rarely("[tu]?"), rarely("w[12]"), option::weighted(0.2, 0..3_u64));
+    let times = (option::weighted(0.2, 0..5_i64), option::weighted(0.2, 0..5_i64));
+    let ids = prop_oneof![3 => Just(vec![]), 1 => vec((0..RUNS, 0..2_i64), 1..4)];
+    let rest = (vec(error_state(), 0..3), option::of(any::<bool>()), 0..3_u32, ids);
+    (texts, more, times, rest).prop_map(|(texts, more, times, rest)| {
+        let (workflow_type, activity_type, cause, cause_contains) = texts;
+        let (error_type, workflow_id, fingerprint) = more;
+        let (states, acknowledged, min_attempts, ids) = rest;
+        ErrorFilter {
+            states,
+            workflow_type,
+            activity_type,
+            cause,
+            cause_contains,
+            error_type,
+            fingerprint: fingerprint.map(|it| it.wrapping_sub(1)),
+            acknowledged,
+            since: times.0.map(Timestamp),
+            until: times.1.map(Timestamp),
+            workflow_id,
+            ids: ids.into_iter().map(|(run, subject)| (RunNumber(run), subject)).collect(),
+            min_attempts,
+        }
     })
 }

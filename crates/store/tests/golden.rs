@@ -1,8 +1,8 @@
 //! What a release has written, every later one reads.
 //!
-//! Under `golden/v1` are rows and a whole file as version 0.1 wrote them, each row with a text that
-//! says what is in it. They are never written again: `WRITE_GOLDEN=1 cargo test` makes only those
-//! that are missing.
+//! Under `golden` are rows, and a whole file for each schema that had something new in it, each with
+//! a text that says what is read from it. They are never written again: `WRITE_GOLDEN=1 cargo test`
+//! makes only those that are missing.
 
 use std::{
     env,
@@ -10,15 +10,16 @@ use std::{
     fs,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use proptest::proptest;
 use prost::Message;
 use steadfast_retry::Timestamp;
 use steadfast_store::{
-    AttemptOutcome, AttemptRow, Batch, Compare, EventBatch, Field, Filter, ItemKind, ItemWrite,
-    Lookup, NamespaceRow, Order, RunNumber, RunWrite, SearchType, ShardNumber, Sqlite, StateRow,
-    Store, Value, VisibilityRow,
+    Acknowledged, AttemptOutcome, AttemptRow, Batch, Compare, ErrorFilter, ErrorRow, ErrorState,
+    ErrorWrite, EventBatch, Field, Filter, ItemKind, ItemWrite, Lookup, NamespaceRow, Order,
+    RunNumber, RunWrite, SearchType, ShardNumber, Sqlite, StateRow, Store, Value, VisibilityRow,
     codec::{self, decode, encode},
     conformance::{create, identity, wait},
     sqlite::{Check, Options},
@@ -110,14 +111,23 @@ proptest! {
 }
 
 #[test]
-fn a_file_of_version_1_is_read_whole() {
-    let golden = golden("v1.db");
-    if !golden.exists() && env::var_os("WRITE_GOLDEN").is_some() {
-        write_file(&golden);
+fn a_file_of_schema_1_is_read_whole() {
+    is_read_whole(&golden("v1.db"));
+}
+
+#[test]
+fn a_file_of_schema_3_is_read_whole() {
+    let file = golden("../v3/v3.db");
+    if !file.exists() && env::var_os("WRITE_GOLDEN").is_some() {
+        write_file(&file);
     }
+    is_read_whole(&file);
+}
+
+fn is_read_whole(golden: &Path) {
     let folder = tempfile::tempdir().expect("a folder");
     let copy = folder.path().join("copy.db");
-    fs::copy(&golden, &copy).expect("a golden file");
+    fs::copy(golden, &copy).expect("a golden file");
     let options = Options { check: Check::Always, ..Options::default() };
     let store = Sqlite::open(&copy, &options).expect("an old file");
     let text = read_file(&store);
@@ -171,6 +181,7 @@ fn write_file(path: &Path) {
             .into(),
         visibility: Some(visibility()),
         attempts: (1..=60).map(attempt).collect(),
+        errors: vec![ErrorWrite { subject: 5, row: Some(error()) }],
         ..create(1)
     };
     let other = RunWrite { shard: ShardNumber(1), ..create(2) };
@@ -226,6 +237,37 @@ fn attempt(attempt: u32) -> AttemptRow {
         fingerprint: u64::MAX,
         why: "rule 1".to_owned(),
         next_at: None,
+        rule: "type Timeout".to_owned(),
+        layer: "before".to_owned(),
+        policy: "nightly@3".to_owned(),
+        source: "backoff".to_owned(),
+        delay: Some(Duration::from_millis(1500)),
+        class: "timeout".to_owned(),
+        parked: true,
+    }
+}
+
+fn error() -> ErrorRow {
+    ErrorRow {
+        workflow_type: "Order".to_owned(),
+        activity_id: "charge".to_owned(),
+        activity_type: "Charge".to_owned(),
+        kind: "payment".to_owned(),
+        state: ErrorState::Dead,
+        attempts: 60,
+        error_type: "Timeout".to_owned(),
+        cause: "too long".to_owned(),
+        fingerprint: u64::MAX,
+        first_at: Timestamp(2),
+        last_at: Timestamp(3),
+        next_at: Some(Timestamp(4)),
+        reason: "rule 1".to_owned(),
+        acknowledged: Some(Acknowledged {
+            at: Timestamp(5),
+            by: "ada".to_owned(),
+            reason: "known".to_owned(),
+        }),
+        resumes: 6,
     }
 }
 
@@ -235,6 +277,7 @@ fn read_file(store: &dyn Store) -> String {
     let list = Field::Custom("List".to_owned(), SearchType::KeywordList);
     let has_a = Filter::Compare(list, Compare::Equal, Value::Text("a".to_owned()));
     let log = wait(store.attempts(run, 5)).expect("attempts");
+    let same_cause = ErrorFilter { cause: Some("too long".to_owned()), ..ErrorFilter::default() };
     let lease = wait(store.acquire(2, "this release".to_owned()));
     [
         format!("{:#?}", wait(store.load(Lookup::Number(run)))),
@@ -245,6 +288,7 @@ fn read_file(store: &dyn Store) -> String {
         format!("{:#?}", wait(store.list("ns".to_owned(), has_a, None, 9))),
         format!("{:#?}", log.rows.last()),
         format!("{} attempts kept, dropped {:?}", log.rows.len(), log.dropped),
+        format!("{:#?}", wait(store.errors("ns".to_owned(), same_cause, Order::Forward, None, 9))),
         format!("{:#?}", wait(store.namespaces())),
         format!("{:?}", wait(store.setting("setting".to_owned()))),
         format!("{lease:?}"),

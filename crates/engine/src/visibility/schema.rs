@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use steadfast_proto::enums::IndexedValueType;
-use steadfast_store::{Field, SearchType};
+use steadfast_store::{ErrorField, Field, SearchType};
 
 use crate::{
     error::{Code, Error},
@@ -178,7 +178,7 @@ const TYPES: [SearchType; 7] = [
     SearchType::Text,
 ];
 
-static SYSTEM: [(&str, Field, SearchType); 16] = [
+static SYSTEM: [(&str, Field, SearchType); 21] = [
     ("WorkflowId", Field::WorkflowId, SearchType::Keyword),
     ("RunId", Field::RunId, SearchType::Keyword),
     ("WorkflowType", Field::WorkflowType, SearchType::Keyword),
@@ -195,6 +195,11 @@ static SYSTEM: [(&str, Field, SearchType); 16] = [
     ("ParentRunId", Field::ParentRunId, SearchType::Keyword),
     ("RootWorkflowId", Field::RootWorkflowId, SearchType::Keyword),
     ("RootRunId", Field::RootRunId, SearchType::Keyword),
+    ("RetryState", Field::Error(ErrorField::State), SearchType::Keyword),
+    ("RetryAttempts", Field::Error(ErrorField::Attempts), SearchType::Int),
+    ("RetryingActivity", Field::Error(ErrorField::ActivityType), SearchType::Keyword),
+    ("ErrorFingerprint", Field::Error(ErrorField::Fingerprint), SearchType::Keyword),
+    ("ErrorCause", Field::Error(ErrorField::Cause), SearchType::Keyword),
 ];
 
 const PREDEFINED: [(&str, SearchType); 15] = [
@@ -232,7 +237,7 @@ mod tests {
         assert_eq!(schema.lookup("Amount"), custom("Amount", SearchType::Double));
         assert_eq!(schema.lookup("amount"), None, "case counts");
         assert_eq!(schema.settable("WorkflowId"), None);
-        assert_eq!(built_in().count(), 31);
+        assert_eq!(built_in().count(), 36);
     }
 
     #[test]

@@ -4,9 +4,10 @@ use std::fmt;
 
 use steadfast_proto::enums::WorkflowExecutionStatus as Status;
 use steadfast_retry::Timestamp;
-use steadfast_store::{Field, SearchType, Value};
+use steadfast_store::{ErrorField, ErrorState, Field, SearchType, Value};
 
 use super::{literal, schema};
+use crate::fingerprint;
 
 /// The attribute that a condition is about, as the query names it.
 #[derive(Clone, Debug)]
@@ -76,6 +77,7 @@ impl Subject {
             | Field::ParentRunId
             | Field::RootWorkflowId
             | Field::RootRunId
+            | Field::Error(_)
             | Field::Custom(..) => false,
         }
     }
@@ -86,6 +88,10 @@ impl Subject {
 enum Kind {
     Status,
     Span,
+    /// What becomes of an error next.
+    ErrorState,
+    /// 16 hexadecimal digits.
+    Fingerprint,
     Typed(SearchType),
 }
 
@@ -94,6 +100,12 @@ impl Kind {
         match field {
             Field::Status => Self::Status,
             Field::ExecutionDuration => Self::Span,
+            Field::Error(ErrorField::State) => Self::ErrorState,
+            Field::Error(ErrorField::Fingerprint) => Self::Fingerprint,
+            Field::Error(ErrorField::Attempts) => Self::Typed(SearchType::Int),
+            Field::Error(ErrorField::ActivityType | ErrorField::Cause) => {
+                Self::Typed(SearchType::Keyword)
+            }
             Field::StartTime | Field::ExecutionTime | Field::CloseTime => {
                 Self::Typed(SearchType::Datetime)
             }
@@ -114,7 +126,7 @@ impl Kind {
 
     fn has_order(self) -> bool {
         match self {
-            Self::Status => false,
+            Self::Status | Self::ErrorState | Self::Fingerprint => false,
             Self::Span => true,
             Self::Typed(kind) => match kind {
                 SearchType::Datetime
@@ -129,6 +141,8 @@ impl Kind {
     fn value(self, literal: &Literal) -> Option<Value> {
         match self {
             Self::Status => status(literal),
+            Self::ErrorState => error_state(literal),
+            Self::Fingerprint => fingerprint(literal),
             Self::Span => match literal {
                 Literal::Text(text) | Literal::Number(text) => literal::span(text).map(Value::Int),
                 Literal::Bool(_) => None,
@@ -146,6 +160,8 @@ impl Kind {
     const fn expected(self) -> &'static str {
         match self {
             Self::Status => "expected a status such as 'Running' or its number",
+            Self::ErrorState => "expected 'retrying', 'parked', 'failed' or 'dead'",
+            Self::Fingerprint => "expected 16 hexadecimal digits in quotes",
             Self::Span => "expected nanoseconds, a duration such as '1h5m', or 'hh:mm:ss'",
             Self::Typed(kind) => match kind {
                 SearchType::Bool => "expected true or false",
@@ -164,7 +180,9 @@ impl Kind {
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match self {
-            Self::Status => schema::type_name(SearchType::Keyword),
+            Self::Status | Self::ErrorState | Self::Fingerprint => {
+                schema::type_name(SearchType::Keyword)
+            }
             Self::Span => schema::type_name(SearchType::Int),
             Self::Typed(kind) => schema::type_name(*kind),
         };
@@ -192,6 +210,16 @@ fn status(literal: &Literal) -> Option<Value> {
     };
     let known = status.filter(|status| *status != Status::Unspecified)?;
     Some(Value::Int(i32::from(known).into()))
+}
+
+fn error_state(literal: &Literal) -> Option<Value> {
+    let Literal::Text(name) = literal else { return None };
+    ErrorState::from_name(name).map(|state| Value::Int(state.number().into()))
+}
+
+fn fingerprint(literal: &Literal) -> Option<Value> {
+    let Literal::Text(digits) = literal else { return None };
+    fingerprint::parse(digits).map(|fingerprint| Value::Int(fingerprint.cast_signed()))
 }
 
 fn boolean(literal: &Literal) -> Option<Value> {

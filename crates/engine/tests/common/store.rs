@@ -15,7 +15,8 @@ use std::{
 
 use steadfast_engine::Timestamp;
 use steadfast_store::{
-    Answer, AttemptLog, Batch, Error, EventBatch, Field, Filter, Group, Lease, Listing, Lookup,
+    Answer, AttemptLog, Batch, Error, ErrorEntry, ErrorFilter, ErrorGroup, ErrorGroupRow, ErrorId,
+    ErrorListing, ErrorPosition, EventBatch, Field, Filter, Group, Lease, Listing, Lookup,
     NamespaceRow, Order, Retried, RunNumber, RunRows, ShardNumber, Store, VisibilityPosition,
 };
 
@@ -197,6 +198,43 @@ impl Store for Scripted {
         limit: usize,
     ) -> Answer<'_, Vec<Retried>> {
         Box::pin(async move { now(self.inner.retried(namespace, more_than, after, limit)) })
+    }
+
+    fn run_attempts(&self, run: RunNumber) -> Answer<'_, Vec<AttemptLog>> {
+        Box::pin(async move { now(self.inner.run_attempts(run)) })
+    }
+
+    fn errors(
+        &self,
+        namespace: String,
+        filter: ErrorFilter,
+        order: Order,
+        after: Option<ErrorPosition>,
+        limit: usize,
+    ) -> Answer<'_, ErrorListing> {
+        Box::pin(async move { now(self.inner.errors(namespace, filter, order, after, limit)) })
+    }
+
+    fn error_groups(
+        &self,
+        namespace: String,
+        filter: ErrorFilter,
+        by: ErrorGroup,
+        limit: usize,
+    ) -> Answer<'_, Vec<ErrorGroupRow>> {
+        Box::pin(async move { now(self.inner.error_groups(namespace, filter, by, limit)) })
+    }
+
+    fn error_count(&self, namespace: String, filter: ErrorFilter) -> Answer<'_, u64> {
+        Box::pin(async move { now(self.inner.error_count(namespace, filter)) })
+    }
+
+    fn error(&self, run: RunNumber, subject: i64) -> Answer<'_, Option<ErrorEntry>> {
+        Box::pin(async move { now(self.inner.error(run, subject)) })
+    }
+
+    fn errors_by_id(&self, ids: Vec<ErrorId>) -> Answer<'_, Vec<ErrorEntry>> {
+        Box::pin(async move { now(self.inner.errors_by_id(ids)) })
     }
 
     fn put_namespace(&self, row: NamespaceRow) -> Answer<'_, ()> {

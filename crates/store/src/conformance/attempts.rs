@@ -1,6 +1,6 @@
 //! Attempts: bounded, however often an activity is tried.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use steadfast_retry::Timestamp;
 
@@ -33,6 +33,13 @@ pub fn attempts_come_back_as_they_were(backend: &dyn Backend) {
         fingerprint: u64::MAX,
         why: "retried: rule 2".to_owned(),
         next_at: Some(Timestamp(9)),
+        rule: "type Timeout".to_owned(),
+        layer: "before".to_owned(),
+        policy: "nightly@3".to_owned(),
+        source: "retry_after".to_owned(),
+        delay: Some(Duration::new(5, 7)),
+        class: "transient".to_owned(),
+        parked: true,
     };
     let other = |attempt, outcome| AttemptRow { attempt, outcome, ..row(5, 0, 1 << 63) };
     let rows = vec![
@@ -43,6 +50,21 @@ pub fn attempts_come_back_as_they_were(backend: &dyn Backend) {
     ];
     owner.commit(vec![RunWrite { attempts: rows.clone(), ..create(1) }]);
     assert_eq!(read(&owner, 1, 5), AttemptLog { rows, dropped: BTreeMap::new() });
+}
+
+/// The workflow task, the run itself, then its activities; and no other run's.
+pub fn all_attempts_of_a_run_come_by_subject(backend: &dyn Backend) {
+    let mut owner = Owner::of(backend);
+    let attempts = |subject: i64| (1..=60).map(move |attempt| row(subject, attempt, 7));
+    let all = [7, -1, 0].into_iter().flat_map(attempts).collect();
+    owner.commit(vec![
+        RunWrite { attempts: all, ..create(1) },
+        RunWrite { attempts: attempts(5).collect(), ..create(2) },
+    ]);
+    let found = wait(owner.store.run_attempts(RunNumber(1))).expect("a read");
+    let expected: Vec<_> = [-1, 0, 7].map(|subject| read(&owner, 1, subject)).into();
+    assert_eq!(found, expected);
+    assert_eq!(wait(owner.store.run_attempts(RunNumber(3))).expect("a read"), []);
 }
 
 /// How it began and how it goes.

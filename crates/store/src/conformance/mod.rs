@@ -28,6 +28,7 @@
 pub mod attempts;
 pub mod commits;
 pub mod due;
+pub mod errors;
 pub mod fencing;
 mod fixture;
 pub mod history;
@@ -55,6 +56,7 @@ macro_rules! conformance_tests {
                     the_same_attempt_again_replaces_it,
                     activities_and_runs_do_not_mix,
                     those_that_were_tried_more_often_are_found_newest_first,
+                    all_attempts_of_a_run_come_by_subject,
                 ]
                 commits: [
                     an_empty_batch_advances_the_sequence,
@@ -83,6 +85,21 @@ macro_rules! conformance_tests {
                     each_shard_sees_its_own,
                     a_new_due_time_replaces_the_old_one,
                     a_run_without_one_is_never_due,
+                ]
+                errors: [
+                    what_never_failed_has_none,
+                    errors_come_back_as_they_were,
+                    a_later_error_replaces_the_earlier_one,
+                    a_settled_error_is_gone,
+                    a_deleted_run_takes_its_errors_along,
+                    folded_writes_keep_the_last_of_each_error,
+                    the_last_to_fail_come_first_or_last,
+                    pages_continue_where_the_last_one_ended,
+                    errors_are_found_by_what_is_asked,
+                    namespaces_do_not_mix,
+                    errors_are_put_together_by_what_they_share,
+                    groups_are_of_what_is_asked,
+                    runs_are_found_by_their_errors,
                 ]
                 fencing: [
                     epochs_grow_with_each_owner,

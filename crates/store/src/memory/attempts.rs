@@ -16,6 +16,10 @@ pub(super) struct Log {
 }
 
 impl Log {
+    fn read(&self) -> AttemptLog {
+        AttemptLog { rows: self.rows.values().cloned().collect(), dropped: self.dropped.clone() }
+    }
+
     pub(super) fn push(&mut self, row: AttemptRow) {
         self.rows.insert(row.attempt, row);
         if self.rows.len() > KEPT {
@@ -29,13 +33,17 @@ impl Log {
 
 impl Data {
     pub(super) fn attempts(&self, run: RunNumber, activity: i64) -> AttemptLog {
-        match self.runs.get(&run).and_then(|run| run.attempts.get(&activity)) {
-            Some(log) => AttemptLog {
-                rows: log.rows.values().cloned().collect(),
-                dropped: log.dropped.clone(),
-            },
-            None => AttemptLog::default(),
-        }
+        let log = self.runs.get(&run).and_then(|run| run.attempts.get(&activity));
+        log.map(Log::read).unwrap_or_default()
+    }
+
+    pub(super) fn run_attempts(&self, run: RunNumber) -> Vec<AttemptLog> {
+        self.runs
+            .get(&run)
+            .into_iter()
+            .flat_map(|run| run.attempts.values())
+            .map(Log::read)
+            .collect()
     }
 
     pub(super) fn retried(

@@ -9,6 +9,7 @@ use super::{Data, Run};
 use crate::{
     check,
     error::Error,
+    error_rows::ErrorWrite,
     rows::{Batch, ItemWrite, RunIdentity, RunNumber, RunWrite, StateRow, VisibilityRow},
 };
 
@@ -77,6 +78,9 @@ impl Data {
         for attempt in write.attempts {
             run.attempts.entry(attempt.activity).or_default().push(attempt);
         }
+        for error in write.errors {
+            run.put_error(error);
+        }
     }
 
     fn create(&mut self, write: &RunWrite, identity: RunIdentity) {
@@ -92,6 +96,7 @@ impl Data {
             events: BTreeMap::new(),
             visibility: None,
             attempts: BTreeMap::new(),
+            errors: BTreeMap::new(),
         };
         self.runs.insert(write.run, run);
     }
@@ -131,6 +136,13 @@ impl Run {
         match item.data {
             Some(data) => self.items.insert(key, data),
             None => self.items.remove(&key),
+        };
+    }
+
+    fn put_error(&mut self, error: ErrorWrite) {
+        match error.row {
+            Some(row) => self.errors.insert(error.subject, row),
+            None => self.errors.remove(&error.subject),
         };
     }
 

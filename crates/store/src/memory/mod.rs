@@ -6,6 +6,7 @@
 
 mod attempts;
 mod commit;
+mod errors;
 mod history;
 mod namespaces;
 mod runs;
@@ -26,6 +27,10 @@ use steadfast_retry::Timestamp;
 
 use crate::{
     error::Error,
+    error_rows::ErrorRow,
+    error_view::{
+        ErrorEntry, ErrorFilter, ErrorGroup, ErrorGroupRow, ErrorId, ErrorListing, ErrorPosition,
+    },
     filter::{Field, Filter},
     rows::{
         AttemptLog, Batch, Epoch, EventBatch, Group, ItemKind, Lease, Listing, Lookup,
@@ -68,6 +73,7 @@ struct Run {
     events: BTreeMap<i64, EventBatch>,
     visibility: Option<VisibilityRow>,
     attempts: BTreeMap<i64, attempts::Log>,
+    errors: BTreeMap<i64, ErrorRow>,
 }
 
 impl Memory {
@@ -182,6 +188,43 @@ impl Store for Memory {
         limit: usize,
     ) -> Answer<'_, Vec<Retried>> {
         self.with(|data| Ok(data.retried(&namespace, more_than, after, limit)))
+    }
+
+    fn run_attempts(&self, run: RunNumber) -> Answer<'_, Vec<AttemptLog>> {
+        self.with(|data| Ok(data.run_attempts(run)))
+    }
+
+    fn errors(
+        &self,
+        namespace: String,
+        filter: ErrorFilter,
+        order: Order,
+        after: Option<ErrorPosition>,
+        limit: usize,
+    ) -> Answer<'_, ErrorListing> {
+        self.with(|data| Ok(data.errors(&namespace, &filter, order, after, limit)))
+    }
+
+    fn error_groups(
+        &self,
+        namespace: String,
+        filter: ErrorFilter,
+        by: ErrorGroup,
+        limit: usize,
+    ) -> Answer<'_, Vec<ErrorGroupRow>> {
+        self.with(|data| Ok(data.error_groups(&namespace, &filter, by, limit)))
+    }
+
+    fn error_count(&self, namespace: String, filter: ErrorFilter) -> Answer<'_, u64> {
+        self.with(|data| Ok(data.error_count(&namespace, &filter)))
+    }
+
+    fn error(&self, run: RunNumber, subject: i64) -> Answer<'_, Option<ErrorEntry>> {
+        self.with(|data| Ok(data.error(run, subject)))
+    }
+
+    fn errors_by_id(&self, ids: Vec<ErrorId>) -> Answer<'_, Vec<ErrorEntry>> {
+        self.with(|data| Ok(data.errors_by_id(&ids)))
     }
 
     fn put_namespace(&self, row: NamespaceRow) -> Answer<'_, ()> {

@@ -4,10 +4,11 @@ use std::cmp::{Ordering, Reverse};
 
 use steadfast_retry::Timestamp;
 
-use super::Data;
+use super::{Data, Run};
 use crate::{
     compare::{by_words, comparable, has_words, order},
-    filter::{Compare, Field, Filter, Value},
+    error_rows::ErrorRow,
+    filter::{Compare, ErrorField, Field, Filter, Value},
     rows::{Group, Listing, RunNumber, VisibilityPosition, VisibilityRow},
 };
 
@@ -21,7 +22,7 @@ impl Data {
     ) -> Listing {
         let mut found: Vec<_> = self
             .matching(namespace, filter)
-            .map(|(run, row)| (position(run, row), row))
+            .map(|(number, _, row)| (position(number, row), row))
             .filter(|(place, _)| after.is_none_or(|after| rank(*place) > rank(after)))
             .collect();
         found.sort_by_key(|(place, _)| rank(*place));
@@ -39,8 +40,8 @@ impl Data {
             return vec![Group { value: None, count: size(found.count()) }];
         };
         let mut groups: Vec<Group> = Vec::new();
-        for (_, row) in found {
-            for value in distinct(values(row, field)) {
+        for (_, run, row) in found {
+            for value in distinct(values(run, row, field)) {
                 match groups.iter_mut().find(|group| same(group.value.as_ref(), value.as_ref())) {
                     Some(group) => group.count += 1,
                     None => groups.push(Group { value, count: 1 }),
@@ -58,12 +59,12 @@ impl Data {
         &'a self,
         namespace: &'a str,
         filter: &'a Filter,
-    ) -> impl Iterator<Item = (RunNumber, &'a VisibilityRow)> {
+    ) -> impl Iterator<Item = (RunNumber, &'a Run, &'a VisibilityRow)> {
         self.runs
             .iter()
             .filter(move |(_, run)| run.identity.namespace == namespace)
-            .filter_map(|(number, run)| Some((*number, run.visibility.as_ref()?)))
-            .filter(move |(_, row)| matches(row, filter))
+            .filter_map(|(number, run)| Some((*number, run, run.visibility.as_ref()?)))
+            .filter(move |(_, run, row)| matches(run, row, filter))
     }
 }
 
@@ -77,33 +78,33 @@ fn position(run: RunNumber, row: &VisibilityRow) -> VisibilityPosition {
     VisibilityPosition { close_time: row.close_time, start_time: row.start_time, run }
 }
 
-fn matches(row: &VisibilityRow, filter: &Filter) -> bool {
+fn matches(run: &Run, row: &VisibilityRow, filter: &Filter) -> bool {
     match filter {
         Filter::All => true,
-        Filter::And(a, b) => matches(row, a) && matches(row, b),
-        Filter::Or(a, b) => matches(row, a) || matches(row, b),
-        Filter::Not(inner) => !matches(row, inner),
+        Filter::And(a, b) => matches(run, row, a) && matches(run, row, b),
+        Filter::Or(a, b) => matches(run, row, a) || matches(run, row, b),
+        Filter::Not(inner) => !matches(run, row, inner),
         Filter::Compare(field, Compare::NotEqual, wanted) => {
-            let found = values(row, field);
+            let found = values(run, row, field);
             comparable(field, wanted)
                 && !found.is_empty()
                 && !found.iter().any(|value| equal(field, value, wanted))
         }
         Filter::Compare(field, Compare::Equal, wanted) => {
-            values(row, field).iter().any(|value| equal(field, value, wanted))
+            values(run, row, field).iter().any(|value| equal(field, value, wanted))
         }
         Filter::Compare(field, compare, wanted) => {
-            values(row, field).iter().any(|value| compares(*compare, value, wanted))
+            values(run, row, field).iter().any(|value| compares(*compare, value, wanted))
         }
-        Filter::In(field, wanted) => values(row, field)
+        Filter::In(field, wanted) => values(run, row, field)
             .iter()
             .any(|value| wanted.iter().any(|wanted| equal(field, value, wanted))),
-        Filter::Between(field, low, high) => values(row, field).iter().any(|value| {
+        Filter::Between(field, low, high) => values(run, row, field).iter().any(|value| {
             compares(Compare::GreaterOrEqual, value, low)
                 && compares(Compare::LessOrEqual, value, high)
         }),
-        Filter::IsNull(field) => values(row, field).is_empty(),
-        Filter::StartsWith(field, prefix) => values(row, field)
+        Filter::IsNull(field) => values(run, row, field).is_empty(),
+        Filter::StartsWith(field, prefix) => values(run, row, field)
             .iter()
             .any(|value| matches!(value, Value::Text(text) if text.starts_with(prefix))),
     }
@@ -121,7 +122,7 @@ fn equal(field: &Field, value: &Value, wanted: &Value) -> bool {
 }
 
 /// What the run has there: nothing, one value, or those of a list.
-fn values(row: &VisibilityRow, field: &Field) -> Vec<Value> {
+fn values(run: &Run, row: &VisibilityRow, field: &Field) -> Vec<Value> {
     let closed = |value: i64| row.close_time.map(|_| Value::Int(value));
     let text = |value: &String| Some(Value::Text(value.clone()));
     let one = match field {
@@ -143,9 +144,20 @@ fn values(row: &VisibilityRow, field: &Field) -> Vec<Value> {
         Field::ParentRunId => row.parent.as_ref().and_then(|(_, id)| text(id)),
         Field::RootWorkflowId => row.root.as_ref().and_then(|(id, _)| text(id)),
         Field::RootRunId => row.root.as_ref().and_then(|(_, id)| text(id)),
+        Field::Error(field) => return run.errors.values().map(|row| error(row, *field)).collect(),
         Field::Custom(name, _) => return custom(row, field, name),
     };
     one.into_iter().collect()
+}
+
+fn error(row: &ErrorRow, field: ErrorField) -> Value {
+    match field {
+        ErrorField::State => Value::Int(row.state.number().into()),
+        ErrorField::Attempts => Value::Int(row.attempts.into()),
+        ErrorField::ActivityType => Value::Text(row.activity_type.clone()),
+        ErrorField::Fingerprint => Value::Int(row.fingerprint.cast_signed()),
+        ErrorField::Cause => Value::Text(row.cause.clone()),
+    }
 }
 
 /// The values of a search attribute; those of another family than asked for do not count.

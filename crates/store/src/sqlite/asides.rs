@@ -163,6 +163,6 @@ fn objection(action: &AuthAction<'_>) -> Option<String> {
 }
 
 fn of_ours(table: &str) -> Option<String> {
-    let ours = schema::TABLES.iter().any(|name| name.eq_ignore_ascii_case(table));
+    let ours = schema::tables(schema::VERSION).any(|name| name.eq_ignore_ascii_case(table));
     ours.then(|| format!("the table {table} is Steadfast's own"))
 }

@@ -1,6 +1,6 @@
 //! Attempts: the first five, the last fifty, and counts of the rest.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 use steadfast_retry::Timestamp;
@@ -11,6 +11,11 @@ use crate::{
     rows::{AttemptLog, AttemptOutcome, AttemptRow, Retried, RunIdentity, RunNumber},
 };
 
+/// The columns of an attempt, in the order in which they are read.
+const COLUMNS: &str = "outcome, activity, attempt, activity_id, activity_type, worker,
+    scheduled_at, started_at, ended_at, error_type, message, fingerprint, why, next_at,
+    rule, layer, policy, source, delay, class, parked";
+
 pub(super) fn attempts(
     db: &mut Connection,
     run: RunNumber,
@@ -18,6 +23,17 @@ pub(super) fn attempts(
 ) -> Result<AttemptLog, Fault> {
     let tx = db.transaction()?;
     Ok(AttemptLog { rows: kept(&tx, run, activity)?, dropped: dropped(&tx, run, activity)? })
+}
+
+pub(super) fn of_run(db: &mut Connection, run: RunNumber) -> Result<Vec<AttemptLog>, Fault> {
+    let tx = db.transaction()?;
+    let sql = "SELECT DISTINCT activity FROM attempts WHERE run = ?1 ORDER BY activity";
+    let mut select = tx.prepare_cached(sql)?;
+    let activities = select.query_map([run.0], |row| row.get(0))?;
+    let log = |activity| -> Result<_, Fault> {
+        Ok(AttemptLog { rows: kept(&tx, run, activity)?, dropped: dropped(&tx, run, activity)? })
+    };
+    activities.map(|activity| log(activity?)).collect()
 }
 
 pub(super) fn retried(
@@ -56,8 +72,9 @@ pub(super) fn retried(
 pub(super) fn put(tx: &Transaction<'_>, run: RunNumber, row: &AttemptRow) -> Result<(), Fault> {
     let sql = "INSERT OR REPLACE INTO attempts (run, activity, attempt, activity_id,
             activity_type, worker, scheduled_at, started_at, ended_at, outcome, error_type,
-            message, fingerprint, why, next_at)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)";
+            message, fingerprint, why, next_at, rule, layer, policy, source, delay, class, parked)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18,
+            ?19, ?20, ?21, ?22)";
     tx.prepare_cached(sql)?.execute(params![
         run.0,
         row.activity,
@@ -74,6 +91,13 @@ pub(super) fn put(tx: &Transaction<'_>, run: RunNumber, row: &AttemptRow) -> Res
         row.fingerprint.cast_signed(),
         row.why,
         row.next_at.map(Timestamp::nanos),
+        row.rule,
+        row.layer,
+        row.policy,
+        row.source,
+        row.delay.map(|delay| i64::try_from(delay.as_nanos()).unwrap_or(i64::MAX)),
+        row.class,
+        row.parked,
     ])?;
     // Attempts are numbered from 1: with a small number there cannot be too many.
     if usize::try_from(row.attempt).is_ok_and(|attempt| attempt > KEPT) {
@@ -109,10 +133,9 @@ fn trim(tx: &Transaction<'_>, run: RunNumber, activity: i64) -> Result<(), Fault
 }
 
 fn kept(tx: &Transaction<'_>, run: RunNumber, activity: i64) -> Result<Vec<AttemptRow>, Fault> {
-    let sql = "SELECT outcome, activity, attempt, activity_id, activity_type, worker,
-            scheduled_at, started_at, ended_at, error_type, message, fingerprint, why, next_at
-        FROM attempts WHERE run = ?1 AND activity = ?2 ORDER BY attempt";
-    let mut select = tx.prepare_cached(sql)?;
+    let sql =
+        format!("SELECT {COLUMNS} FROM attempts WHERE run = ?1 AND activity = ?2 ORDER BY attempt");
+    let mut select = tx.prepare_cached(&sql)?;
     let mut rows = select.query((run.0, activity))?;
     let mut kept = Vec::new();
     while let Some(row) = rows.next()? {
@@ -122,14 +145,16 @@ fn kept(tx: &Transaction<'_>, run: RunNumber, activity: i64) -> Result<Vec<Attem
 }
 
 fn last(tx: &Transaction<'_>, run: RunNumber, activity: i64) -> Result<Option<AttemptRow>, Fault> {
-    let sql = "SELECT outcome, activity, attempt, activity_id, activity_type, worker,
-            scheduled_at, started_at, ended_at, error_type, message, fingerprint, why, next_at
-        FROM attempts WHERE run = ?1 AND activity = ?2 ORDER BY attempt DESC LIMIT 1";
-    let mut select = tx.prepare_cached(sql)?;
+    let sql = format!(
+        "SELECT {COLUMNS} FROM attempts WHERE run = ?1 AND activity = ?2
+        ORDER BY attempt DESC LIMIT 1"
+    );
+    let mut select = tx.prepare_cached(&sql)?;
     let mut rows = select.query((run.0, activity))?;
     rows.next()?.map(attempt).transpose()
 }
 
+/// Reads the columns that [`COLUMNS`] names.
 fn attempt(row: &Row<'_>) -> Result<AttemptRow, Fault> {
     let number = row.get(0)?;
     let outcome = AttemptOutcome::from_number(number)
@@ -149,6 +174,13 @@ fn attempt(row: &Row<'_>) -> Result<AttemptRow, Fault> {
         fingerprint: row.get::<_, i64>(11)?.cast_unsigned(),
         why: row.get(12)?,
         next_at: row.get::<_, Option<i64>>(13)?.map(Timestamp),
+        rule: row.get(14)?,
+        layer: row.get(15)?,
+        policy: row.get(16)?,
+        source: row.get(17)?,
+        delay: row.get::<_, Option<i64>>(18)?.map(nanos),
+        class: row.get(19)?,
+        parked: row.get(20)?,
     })
 }
 
@@ -166,4 +198,8 @@ fn dropped(
         counts.insert(fingerprint.cast_unsigned(), number::unsigned("count", row.get(1)?)?);
     }
     Ok(counts)
+}
+
+fn nanos(count: i64) -> Duration {
+    Duration::from_nanos(count.unsigned_abs())
 }

@@ -8,7 +8,7 @@ use steadfast_retry::Timestamp;
 
 use super::{
     asides::{self, Guard},
-    attempts,
+    attempts, errors,
     fault::Fault,
     number,
     shards::{fence, progress},
@@ -72,6 +72,9 @@ fn apply(tx: &Transaction<'_>, write: &RunWrite) -> Result<(), Fault> {
     }
     for attempt in &write.attempts {
         attempts::put(tx, write.run, attempt)?;
+    }
+    for error in &write.errors {
+        errors::put(tx, write.run, error)?;
     }
     Ok(())
 }
@@ -152,7 +155,7 @@ fn append(tx: &Transaction<'_>, run: RunNumber, events: &EventBatch) -> Result<(
 }
 
 fn delete(tx: &Transaction<'_>, write: &RunWrite) -> Result<(), Fault> {
-    const DELETE: [&str; 7] = [
+    const DELETE: [&str; 8] = [
         "DELETE FROM runs WHERE id = ?1",
         "DELETE FROM items WHERE run = ?1",
         "DELETE FROM events WHERE run = ?1",
@@ -160,6 +163,7 @@ fn delete(tx: &Transaction<'_>, write: &RunWrite) -> Result<(), Fault> {
         "DELETE FROM search_attributes WHERE run = ?1",
         "DELETE FROM attempts WHERE run = ?1",
         "DELETE FROM attempt_counts WHERE run = ?1",
+        "DELETE FROM errors WHERE run = ?1",
     ];
     if shard_of(tx, write.run)?.is_some_and(|shard| shard != write.shard.0) {
         return Err(check::unknown_run(write).into());

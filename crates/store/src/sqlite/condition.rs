@@ -9,7 +9,7 @@ use rusqlite::types::Value as Sql;
 use super::value;
 use crate::{
     compare::{Family, by_words, comparable},
-    filter::{Compare, Field, Filter, Value},
+    filter::{Compare, ErrorField, Field, Filter, Value},
 };
 
 /// Conditions that must all hold, and what is bound to them.
@@ -62,6 +62,11 @@ impl Conditions {
             Field::ParentRunId => "v.parent_run_id",
             Field::RootWorkflowId => "v.root_workflow_id",
             Field::RootRunId => "v.root_run_id",
+            Field::Error(ErrorField::State) => "e.state",
+            Field::Error(ErrorField::Attempts) => "e.attempts",
+            Field::Error(ErrorField::ActivityType) => "e.activity_type",
+            Field::Error(ErrorField::Fingerprint) => "e.fingerprint",
+            Field::Error(ErrorField::Cause) => "e.cause",
             Field::Custom(..) => "s.value",
         }
     }
@@ -121,7 +126,7 @@ impl Conditions {
 
     /// Has some, but not this.
     fn not_equal(&mut self, field: &Field, given: Sql) {
-        if !matches!(field, Field::Custom(..)) {
+        if !field.is_many() {
             return self.holds(field, "{} <> ?", [given]);
         }
         let equal = if by_words(field) { "has_words({}, ?)" } else { "{} = ?" };
@@ -154,7 +159,7 @@ impl Conditions {
     }
 
     fn is_null(&mut self, field: &Field) {
-        if matches!(field, Field::Custom(..)) {
+        if field.is_many() {
             self.sql.push_str("NOT ");
             return self.holds(field, "1", []);
         }
@@ -178,26 +183,29 @@ impl Conditions {
     fn holds(&mut self, field: &Field, sql: &str, given: impl IntoIterator<Item = Sql>) {
         let of = |column| sql.replace("{0}", column).replace("{}", column);
         let sql = of(Self::column(field));
-        let Field::Custom(name, _) = field else {
-            if self.negated {
-                return self.push(&format!("({sql}) IS TRUE"), given);
+        match field {
+            Field::Custom(name, _) => {
+                let kind = value::kind(Family::of_field(field)).to_owned();
+                self.push(
+                    "EXISTS (SELECT 1 FROM search_attributes s
+                        WHERE s.run = v.run AND s.name = ? AND s.kind = ? AND ",
+                    [Sql::Text(name.clone()), Sql::Text(kind)],
+                );
+                self.push(&format!("{sql})"), given);
             }
-            if *field == Field::CloseTime {
+            Field::Error(_) => {
+                let any = format!("EXISTS (SELECT 1 FROM errors e WHERE e.run = v.run AND {sql})");
+                self.push(&any, given);
+            }
+            _ if self.negated => self.push(&format!("({sql}) IS TRUE"), given),
+            Field::CloseTime => {
                 // The same again of the column that is in the indexes.
                 let given: Vec<_> = given.into_iter().collect();
                 self.push(&format!("({} AND ", of("v.list_time")), given.clone());
-                return self.push(&format!("{sql})"), given);
+                self.push(&format!("{sql})"), given);
             }
-            return self.push(&sql, given);
-        };
-        let kind = value::kind(Family::of_field(field)).to_owned();
-        self.push(
-            "EXISTS (SELECT 1 FROM search_attributes s
-                WHERE s.run = v.run AND s.name = ? AND s.kind = ? AND ",
-            [Sql::Text(name.clone()), Sql::Text(kind)],
-        );
-        self.push(&sql, given);
-        self.sql.push(')');
+            _ => self.push(&sql, given),
+        }
     }
 
     fn never(&mut self) {

@@ -191,7 +191,7 @@ fn complete(db: &Connection, bytes: u64) -> Result<(), Fault> {
 
 /// Reads a little of every table, whatever the size of the file.
 fn probe(db: &Connection) -> Result<(), Fault> {
-    for table in schema::TABLES {
+    for table in schema::tables(schema::version(db)?) {
         let sql = format!("SELECT count(*) FROM (SELECT * FROM {table} LIMIT 10)");
         db.query_row(&sql, (), |_| Ok(())).map_err(|error| match error.sqlite_error_code() {
             Some(ErrorCode::Unknown) => refused(db, format!("the table {table} is missing")),

@@ -20,6 +20,8 @@ mod backup;
 mod checkpoint;
 mod commit;
 mod condition;
+mod error_query;
+mod errors;
 mod fault;
 mod file;
 mod history;
@@ -50,6 +52,9 @@ use self::{asides::Guard, fault::Fault, lane::Lane};
 use crate::{
     aside::Aside,
     error::Error,
+    error_view::{
+        ErrorEntry, ErrorFilter, ErrorGroup, ErrorGroupRow, ErrorId, ErrorListing, ErrorPosition,
+    },
     filter::{Field, Filter},
     rows::{
         AttemptLog, Batch, EventBatch, Group, Lease, Listing, Lookup, NamespaceRow, Retried,
@@ -302,6 +307,43 @@ impl Store for Sqlite {
         limit: usize,
     ) -> Answer<'_, Vec<Retried>> {
         self.readers.call(move |db| attempts::retried(db, &namespace, more_than, after, limit))
+    }
+
+    fn run_attempts(&self, run: RunNumber) -> Answer<'_, Vec<AttemptLog>> {
+        self.readers.call(move |db| attempts::of_run(db, run))
+    }
+
+    fn errors(
+        &self,
+        namespace: String,
+        filter: ErrorFilter,
+        order: Order,
+        after: Option<ErrorPosition>,
+        limit: usize,
+    ) -> Answer<'_, ErrorListing> {
+        self.readers.call(move |db| errors::list(db, &namespace, &filter, order, after, limit))
+    }
+
+    fn error_groups(
+        &self,
+        namespace: String,
+        filter: ErrorFilter,
+        by: ErrorGroup,
+        limit: usize,
+    ) -> Answer<'_, Vec<ErrorGroupRow>> {
+        self.readers.call(move |db| errors::groups(db, &namespace, &filter, by, limit))
+    }
+
+    fn error_count(&self, namespace: String, filter: ErrorFilter) -> Answer<'_, u64> {
+        self.readers.call(move |db| errors::count(db, &namespace, &filter))
+    }
+
+    fn error(&self, run: RunNumber, subject: i64) -> Answer<'_, Option<ErrorEntry>> {
+        self.readers.call(move |db| errors::one(db, run, subject))
+    }
+
+    fn errors_by_id(&self, ids: Vec<ErrorId>) -> Answer<'_, Vec<ErrorEntry>> {
+        self.readers.call(move |db| errors::by_id(db, &ids))
     }
 
     fn put_namespace(&self, row: NamespaceRow) -> Answer<'_, ()> {

@@ -70,6 +70,13 @@ pub(super) fn count(
         Some(Field::Custom(name, _)) => {
             return Ok(count_by_attribute(&from, &condition, given, name, by));
         }
+        // A run with several errors counts in the group of each.
+        Some(field @ Field::Error(_)) => format!(
+            "SELECT {}, count(DISTINCT v.run) FROM {from}
+            LEFT JOIN errors e ON e.run = v.run
+            WHERE {condition} GROUP BY 1 ORDER BY 1",
+            Conditions::column(field)
+        ),
         Some(field) => format!(
             "SELECT {}, count(*) FROM {from} WHERE {condition} GROUP BY 1 ORDER BY 1",
             Conditions::column(field)
@@ -103,6 +110,8 @@ enum Begin {
     Namespace,
     /// The runs that a workflow id or a run id names.
     Runs,
+    /// The runs that have errors, of which there are few.
+    Errors,
     /// The runs that have this value of an attribute.
     Attribute(String, &'static str, Sql),
 }
@@ -118,6 +127,14 @@ impl Begin {
                 | Filter::In(Field::WorkflowId | Field::RunId, _) => return Ok(Self::Runs),
                 Filter::StartsWith(Field::WorkflowId, _) if few_runs(db, namespace, part)? => {
                     return Ok(Self::Runs);
+                }
+                Filter::Compare(Field::Error(_), ..)
+                | Filter::In(Field::Error(_), _)
+                | Filter::Between(Field::Error(_), ..)
+                | Filter::StartsWith(Field::Error(_), _)
+                    if few_errors(db, namespace)? =>
+                {
+                    return Ok(Self::Errors);
                 }
                 Filter::Compare(field @ Field::Custom(name, _), Compare::Equal, wanted)
                     if !by_words(field) && comparable(field, wanted) =>
@@ -155,6 +172,14 @@ impl Begin {
                 found.and_sql("r.namespace = ?", namespace);
                 "runs r CROSS JOIN visibility v ON v.run = r.id".to_owned()
             }
+            Self::Errors => {
+                let [namespace] = namespace;
+                let sql = "+v.namespace = ? AND v.run IN (SELECT run FROM errors
+                    WHERE namespace = ?)";
+                found.and_sql(sql, [namespace.clone(), namespace]);
+                let runs = if names { " CROSS JOIN runs r ON r.id = v.run" } else { "" };
+                format!("visibility v{runs}")
+            }
             Self::Attribute(name, kind, wanted) => {
                 found.and_sql("+v.namespace = ?", namespace);
                 let sql = "v.run IN (SELECT run FROM search_attributes
@@ -188,6 +213,11 @@ fn few_runs(db: &Connection, namespace: &str, filter: &Filter) -> Result<bool, F
     found.and(filter);
     let (condition, given) = found.into_parts();
     few(db, &format!("SELECT 1 FROM runs r WHERE {condition}"), given)
+}
+
+fn few_errors(db: &Connection, namespace: &str) -> Result<bool, Fault> {
+    let sql = "SELECT 1 FROM errors WHERE namespace = ?";
+    few(db, sql, vec![Sql::Text(namespace.to_owned())])
 }
 
 fn few_values(db: &Connection, name: &str, kind: &str, wanted: &Value) -> Result<bool, Fault> {

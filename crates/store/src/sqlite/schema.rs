@@ -5,30 +5,34 @@ use rusqlite::{Connection, TransactionBehavior};
 use super::fault::Fault;
 
 /// The schema that this release reads and writes.
-pub(super) const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 3;
 
 /// "SDFT": what `file` and other tools tell our files by.
 pub(super) const APPLICATION_ID: i32 = 0x5344_4654;
 
-/// The tables of the newest schema; a file that lacks one is damaged.
-pub(super) const TABLES: [&str; 12] = [
-    "attempt_counts",
-    "attempts",
-    "commits",
-    "events",
-    "items",
-    "namespaces",
-    "runs",
-    "search_attributes",
-    "settings",
-    "shards",
-    "visibility",
-    "sqlite_schema",
+/// The tables, each with the schema that brought it; a file that lacks one is damaged.
+const TABLES: [(&str, u32); 13] = [
+    ("attempt_counts", 1),
+    ("attempts", 1),
+    ("commits", 1),
+    ("errors", 3),
+    ("events", 1),
+    ("items", 1),
+    ("namespaces", 1),
+    ("runs", 1),
+    ("search_attributes", 1),
+    ("settings", 1),
+    ("shards", 1),
+    ("visibility", 1),
+    ("sqlite_schema", 1),
 ];
 
 /// Never change one that was released: add another.
-const MIGRATIONS: [&str; 2] =
-    [include_str!("schema/0001_initial.sql"), include_str!("schema/0002_retried.sql")];
+const MIGRATIONS: [&str; 3] = [
+    include_str!("schema/0001_initial.sql"),
+    include_str!("schema/0002_retried.sql"),
+    include_str!("schema/0003_errors.sql"),
+];
 
 /// Brings the file to [`VERSION`], all of it or nothing.
 pub(super) fn migrate(db: &mut Connection) -> Result<(), Fault> {
@@ -44,6 +48,11 @@ pub(super) fn migrate(db: &mut Connection) -> Result<(), Fault> {
     tx.pragma_update(None, "user_version", VERSION)?;
     tx.pragma_update(None, "application_id", APPLICATION_ID)?;
     Ok(tx.commit()?)
+}
+
+/// The tables that a file of this schema has.
+pub(super) fn tables(version: u32) -> impl Iterator<Item = &'static str> {
+    TABLES.into_iter().filter(move |(_, since)| *since <= version).map(|(table, _)| table)
 }
 
 /// The schema that the file has; 0 if it has none.

@@ -2,10 +2,13 @@
 
 use proptest::{prelude::*, sample::select};
 use steadfast_retry::Timestamp;
-use steadfast_store::{Compare, Field, Filter, SearchType, Value};
+use steadfast_store::{Compare, ErrorField, ErrorState, Field, Filter, SearchType, Value};
 
 use super::{operator, schema};
-use crate::visibility::{parse_count, parse_list, schema::built_in};
+use crate::{
+    fingerprint,
+    visibility::{parse_count, parse_list, schema::built_in},
+};
 
 proptest! {
     #[test]
@@ -88,8 +91,11 @@ fn name(field: &Field) -> String {
 }
 
 fn value(field: &Field, kind: SearchType) -> BoxedStrategy<Value> {
-    if *field == Field::Status {
-        return (1..=8_i64).prop_map(Value::Int).boxed();
+    match field {
+        Field::Status => return (1..=8_i64).prop_map(Value::Int).boxed(),
+        Field::Error(ErrorField::State) => return (1..=4_i64).prop_map(Value::Int).boxed(),
+        Field::Error(ErrorField::Fingerprint) => return any::<i64>().prop_map(Value::Int).boxed(),
+        _ => (),
     }
     match kind {
         SearchType::Bool => any::<bool>().prop_map(Value::Bool).boxed(),
@@ -108,9 +114,13 @@ fn finite() -> impl Strategy<Value = f64> {
 
 fn condition() -> impl Strategy<Value = Filter> {
     select(fields()).prop_flat_map(|(_, field, kind)| {
-        let ordered = field != Field::Status
+        let is_word = !matches!(
+            field,
+            Field::Status | Field::Error(ErrorField::State | ErrorField::Fingerprint)
+        );
+        let ordered = is_word
             && !matches!(kind, SearchType::Bool | SearchType::KeywordList | SearchType::Text);
-        let is_prefixed = field != Field::Status && kind == SearchType::Keyword;
+        let is_prefixed = is_word && kind == SearchType::Keyword;
         let equalities = vec![Compare::Equal, Compare::NotEqual];
         let orders =
             vec![Compare::Less, Compare::LessOrEqual, Compare::Greater, Compare::GreaterOrEqual];
@@ -161,14 +171,14 @@ fn written(filter: &Filter) -> String {
         Filter::Or(a, b) => format!("({}) OR ({})", written(a), written(b)),
         Filter::Not(inner) => format!("NOT ({})", written(inner)),
         Filter::Compare(field, compare, value) => {
-            format!("{} {} {}", name(field), operator(*compare), literal(value))
+            format!("{} {} {}", name(field), operator(*compare), literal(field, value))
         }
         Filter::In(field, values) => {
-            let values: Vec<_> = values.iter().map(literal).collect();
+            let values: Vec<_> = values.iter().map(|value| literal(field, value)).collect();
             format!("{} IN ({})", name(field), values.join(", "))
         }
         Filter::Between(field, low, high) => {
-            format!("{} BETWEEN {} AND {}", name(field), literal(low), literal(high))
+            format!("{} BETWEEN {} AND {}", name(field), literal(field, low), literal(field, high))
         }
         Filter::IsNull(field) => format!("{} IS NULL", name(field)),
         Filter::StartsWith(field, prefix) => {
@@ -177,7 +187,19 @@ fn written(filter: &Filter) -> String {
     }
 }
 
-fn literal(value: &Value) -> String {
+fn literal(field: &Field, value: &Value) -> String {
+    match (field, value) {
+        (Field::Error(ErrorField::State), Value::Int(number)) => {
+            quoted(ErrorState::from_number(*number).expect("a state").name())
+        }
+        (Field::Error(ErrorField::Fingerprint), Value::Int(number)) => {
+            quoted(&fingerprint::text(number.cast_unsigned()))
+        }
+        (_, value) => plain(value),
+    }
+}
+
+fn plain(value: &Value) -> String {
     match value {
         Value::Bool(value) => value.to_string(),
         Value::Int(value) => value.to_string(),

@@ -86,6 +86,15 @@ fn values_mean_what_the_attribute_says() {
             ("ExecutionStatus = 'Running'", "(= Status 1)"),
             ("ExecutionStatus = 'WORKFLOW_EXECUTION_STATUS_TIMED_OUT'", "(= Status 7)"),
             ("ExecutionStatus IN ('Failed', 5)", "(in Status 3 5)"),
+            ("RetryState = 'parked'", "(= Error(State) 2)"),
+            (
+                "RetryState NOT IN ('failed', 'dead')",
+                "(and (not (null Error(State))) (not (in Error(State) 3 4)))",
+            ),
+            ("RetryAttempts > 5", "(> Error(Attempts) 5)"),
+            ("RetryingActivity STARTS_WITH 'Ch'", "(starts Error(ActivityType) \"Ch\")"),
+            ("ErrorFingerprint = 'ffffffffffffffff'", "(= Error(Fingerprint) -1)"),
+            ("ErrorCause = 'no answer'", "(= Error(Cause) \"no answer\")"),
             ("StartTime > '1970-01-01T01:00:10+01:00'", "(> StartTime @10)"),
             ("MyTime < 1500000000", "(< MyTime @1.5)"),
             (
@@ -158,6 +167,16 @@ fn a_value_that_the_attribute_cannot_have_is_refused() {
                 "ExecutionStatus = 0",
                 "invalid value 0 for search attribute ExecutionStatus of type Keyword: \
                  expected a status such as 'Running' or its number (at position 19)",
+            ),
+            (
+                "RetryState = 'broken'",
+                "invalid value 'broken' for search attribute RetryState of type Keyword: \
+                 expected 'retrying', 'parked', 'failed' or 'dead' (at position 14)",
+            ),
+            (
+                "ErrorFingerprint = '17'",
+                "invalid value '17' for search attribute ErrorFingerprint of type Keyword: \
+                 expected 16 hexadecimal digits in quotes (at position 20)",
             ),
             (
                 "MyInt = 'x'",

@@ -1,0 +1,245 @@
+//! Questions about errors as SQL. Values are bound, never written into the text.
+//!
+//! Both indexes hold all that most questions ask about, so that a page or the groups are found in
+//! one of them alone, and rows are read only for what is given back.
+
+use rusqlite::{Row, types::Value as Sql};
+use steadfast_retry::Timestamp;
+
+use super::number;
+use crate::{
+    error_rows::{ErrorRow, ErrorState},
+    error_view::{ErrorFilter, ErrorGroup, ErrorPosition},
+    store::Order,
+};
+
+/// A statement and what is bound to it.
+#[derive(Debug)]
+pub(super) struct Query {
+    pub(super) sql: String,
+    pub(super) given: Vec<Sql>,
+}
+
+/// The columns of an error, in the order in which they are read.
+pub(super) const COLUMNS: &str = "e.run, e.subject, r.namespace, r.workflow_id, r.run_id,
+    e.workflow_type, e.activity_id, e.activity_type, e.kind, e.state, e.attempts, e.error_type,
+    e.cause, e.fingerprint, e.first_at, e.last_at, e.next_at, e.reason, e.acknowledged_at,
+    e.acknowledged_by, e.acknowledged_reason, e.resumes";
+
+/// One page: first its places, from an index, then the rows there.
+pub(super) fn list(
+    namespace: &str,
+    filter: &ErrorFilter,
+    order: Order,
+    after: Option<ErrorPosition>,
+    limit: usize,
+) -> Query {
+    let look = Look::at_pages(filter);
+    let mut found = Conditions::of(look, namespace, filter);
+    let (beyond, way) = match order {
+        Order::Forward => (">", "ASC"),
+        Order::Backward => ("<", "DESC"),
+    };
+    if let Some(after) = after {
+        let place = [after.last_at.nanos(), after.run.0, after.subject].map(Sql::Integer);
+        found.and(&format!("(last_at, run, subject) {beyond} (?, ?, ?)"), place);
+    }
+    let by = format!("last_at {way}, run {way}, subject {way}");
+    let Conditions { sql, mut given } = found;
+    given.push(Sql::Integer(number::limit(limit)));
+    let from = look.from();
+    let outer = format!("e.last_at {way}, e.run {way}, e.subject {way}");
+    let sql = format!(
+        "SELECT {COLUMNS}
+        FROM (SELECT run, subject FROM {from} WHERE {sql} ORDER BY {by} LIMIT ?) AS place
+        CROSS JOIN errors e ON e.run = place.run AND e.subject = place.subject
+        CROSS JOIN runs r ON r.id = e.run ORDER BY {outer}"
+    );
+    Query { sql, given }
+}
+
+/// How many.
+pub(super) fn count(namespace: &str, filter: &ErrorFilter) -> Query {
+    let look = Look::at_pages(filter);
+    let Conditions { sql, given } = Conditions::of(look, namespace, filter);
+    Query { sql: format!("SELECT count(*) FROM {} WHERE {sql}", look.from()), given }
+}
+
+/// Groups: two columns of what they have in common and the newest run, then the numbers.
+///
+/// The inner groups come in the order of the index and need no sorting; there are few of them
+/// beside the errors.
+pub(super) fn groups(namespace: &str, filter: &ErrorFilter, by: ErrorGroup, limit: usize) -> Query {
+    let look = if names_few(filter) { Look::Rows } else { Look::ByKind };
+    let Conditions { sql, mut given } = Conditions::of(look, namespace, filter);
+    let (one, two) = key(by);
+    let from = look.from();
+    let states = ErrorState::ALL
+        .map(|state| format!("sum(iif(state = {}, n, 0))", state.number()))
+        .join(", ");
+    given.push(Sql::Integer(number::limit(limit)));
+    let sql = format!(
+        "SELECT {one}, {two}, max(run), sum(n), min(first_at), max(last_at),
+            sum(iif(acknowledged, n, 0)), {states}
+        FROM (SELECT workflow_type, activity_type, fingerprint, cause_hash, state, acknowledged,
+                count(*) AS n, min(first_at) AS first_at, max(last_at) AS last_at,
+                max(run) AS run
+            FROM {from} WHERE {sql}
+            GROUP BY workflow_type, activity_type, fingerprint, cause_hash, state, acknowledged)
+        GROUP BY 1, 2 ORDER BY 4 DESC, 6 DESC, 3 DESC, 1, 2 LIMIT ?"
+    );
+    Query { sql, given }
+}
+
+/// One error of a group that [`groups`] found.
+pub(super) fn example(
+    namespace: &str,
+    filter: &ErrorFilter,
+    by: ErrorGroup,
+    group: &Row<'_>,
+) -> rusqlite::Result<Query> {
+    let mut found = Conditions::of(Look::Rows, namespace, filter);
+    let (one, two) = key(by);
+    let common = [group.get(0)?, group.get(1)?, group.get(2)?];
+    found.and(&format!("{one} = ? AND {two} = ? AND run = ?"), common);
+    let Conditions { sql, given } = found;
+    let sql = format!(
+        "SELECT {COLUMNS}
+        FROM (SELECT run, subject FROM errors WHERE {sql} ORDER BY subject DESC LIMIT 1) AS place
+        CROSS JOIN errors e ON e.run = place.run AND e.subject = place.subject
+        CROSS JOIN runs r ON r.id = e.run"
+    );
+    Ok(Query { sql, given })
+}
+
+/// What the errors of a group have in common, as two columns.
+const fn key(by: ErrorGroup) -> (&'static str, &'static str) {
+    match by {
+        ErrorGroup::WorkflowType => ("workflow_type", "''"),
+        ErrorGroup::Activity => ("workflow_type", "activity_type"),
+        ErrorGroup::Cause => ("cause_hash", "''"),
+        ErrorGroup::Fingerprint => ("fingerprint", "''"),
+    }
+}
+
+/// Where to look.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Look {
+    /// At the newest first, until there are enough.
+    ByTime,
+    /// At all of one kind.
+    ByKind,
+    /// At the rows of a few runs.
+    Rows,
+}
+
+impl Look {
+    fn at_pages(filter: &ErrorFilter) -> Self {
+        let of_kind = filter.workflow_type.is_some()
+            || filter.activity_type.is_some()
+            || filter.cause.is_some()
+            || filter.fingerprint.is_some()
+            || filter.min_attempts > 0;
+        match (names_few(filter), of_kind) {
+            (true, _) => Self::Rows,
+            (false, true) => Self::ByKind,
+            (false, false) => Self::ByTime,
+        }
+    }
+
+    const fn from(self) -> &'static str {
+        match self {
+            Self::ByTime => "errors INDEXED BY errors_by_time",
+            Self::ByKind => "errors INDEXED BY errors_by_kind",
+            Self::Rows => "errors",
+        }
+    }
+}
+
+/// Whether it is said which errors or which runs are meant.
+fn names_few(filter: &ErrorFilter) -> bool {
+    !filter.ids.is_empty() || filter.workflow_id.is_some()
+}
+
+/// Conditions that must all hold, and what is bound to them.
+struct Conditions {
+    sql: String,
+    given: Vec<Sql>,
+}
+
+impl Conditions {
+    fn of(look: Look, namespace: &str, filter: &ErrorFilter) -> Self {
+        // The unary plus hides the namespace from the choice of an index.
+        let sql = if look == Look::Rows { "+namespace = ?" } else { "namespace = ?" };
+        let given = vec![Sql::Text(namespace.to_owned())];
+        let mut found = Self { sql: sql.to_owned(), given };
+        found.of_names(filter);
+        found.of_kind(filter);
+        found.of_progress(filter);
+        found
+    }
+
+    fn of_names(&mut self, filter: &ErrorFilter) {
+        if let Some(id) = &filter.workflow_id {
+            let namespace = self.given[0].clone();
+            let sql = "run IN (SELECT id FROM runs WHERE namespace = ? AND workflow_id = ?)";
+            self.and(sql, [namespace, Sql::Text(id.clone())]);
+        }
+        if !filter.ids.is_empty() {
+            let ids: Vec<_> =
+                filter.ids.iter().map(|(run, subject)| format!("[{},{subject}]", run.0)).collect();
+            let sql = "(run, subject) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))";
+            self.and(sql, [Sql::Text(format!("[{}]", ids.join(",")))]);
+        }
+    }
+
+    fn of_kind(&mut self, filter: &ErrorFilter) {
+        let text = |text: &String| Sql::Text(text.clone());
+        let kinds = [
+            ("workflow_type = ?", filter.workflow_type.as_ref().map(text)),
+            ("activity_type = ?", filter.activity_type.as_ref().map(text)),
+            // The number stands for the text: that two causes had the same would take billions.
+            (
+                "cause_hash = ?",
+                filter.cause.as_ref().map(|cause| Sql::Integer(ErrorRow::cause_hash(cause))),
+            ),
+            ("instr(cause, ?)", filter.cause_contains.as_ref().map(text)),
+            ("error_type = ?", filter.error_type.as_ref().map(text)),
+            (
+                "fingerprint = ?",
+                filter.fingerprint.map(|fingerprint| Sql::Integer(fingerprint.cast_signed())),
+            ),
+        ];
+        for (sql, given) in kinds {
+            if let Some(given) = given {
+                self.and(sql, [given]);
+            }
+        }
+    }
+
+    fn of_progress(&mut self, filter: &ErrorFilter) {
+        if !filter.states.is_empty() {
+            let states = filter.states.iter().map(|state| Sql::Integer(state.number().into()));
+            let marks = vec!["?"; filter.states.len()].join(", ");
+            self.and(&format!("state IN ({marks})"), states);
+        }
+        if let Some(acknowledged) = filter.acknowledged {
+            self.and("acknowledged = ?", [Sql::Integer(acknowledged.into())]);
+        }
+        if filter.min_attempts > 0 {
+            self.and("attempts >= ?", [Sql::Integer(filter.min_attempts.into())]);
+        }
+        if let Some(Timestamp(since)) = filter.since {
+            self.and("last_at >= ?", [Sql::Integer(since)]);
+        }
+        if let Some(Timestamp(until)) = filter.until {
+            self.and("last_at < ?", [Sql::Integer(until)]);
+        }
+    }
+
+    fn and(&mut self, sql: &str, given: impl IntoIterator<Item = Sql>) {
+        self.sql.push_str(" AND ");
+        self.sql.push_str(sql);
+        self.given.extend(given);
+    }
+}
