@@ -181,7 +181,7 @@ pub fn errors_are_found_by_what_is_asked(backend: &dyn Backend) {
         check(&owner, &filter, expected);
     }
     let ids = vec![(RunNumber(4), 5), (RunNumber(9), 5), (RunNumber(1), 5), (RunNumber(1), 6)];
-    check(&owner, &ErrorFilter { ids: ids.clone(), ..any.clone() }, &[(4, 5), (1, 5)]);
+    check(&owner, &ErrorFilter { ids: ids.clone(), ..any }, &[(4, 5), (1, 5)]);
     let found = wait(owner.store.errors_by_id(ids)).expect("a read");
     let found: Vec<_> = found.iter().map(|it| (it.run.0, it.subject)).collect();
     assert_eq!(found, [(4, 5), (1, 5)], "in the order in which they were asked for");
@@ -240,7 +240,7 @@ pub fn errors_are_put_together_by_what_they_share(backend: &dyn Backend) {
 pub fn groups_are_of_what_is_asked(backend: &dyn Backend) {
     let owner = several(backend);
     let filter = ErrorFilter { states: vec![ErrorState::Retrying], ..ErrorFilter::default() };
-    let found = groups(&owner, filter.clone(), ErrorGroup::WorkflowType);
+    let found = groups(&owner, filter, ErrorGroup::WorkflowType);
     assert_eq!(found.len(), 1);
     assert_eq!((found[0].count, found[0].example.subject), (2, 5));
     let ids = vec![(RunNumber(3), 5), (RunNumber(2), 0)];

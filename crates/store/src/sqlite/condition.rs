@@ -183,28 +183,26 @@ impl Conditions {
     fn holds(&mut self, field: &Field, sql: &str, given: impl IntoIterator<Item = Sql>) {
         let of = |column| sql.replace("{0}", column).replace("{}", column);
         let sql = of(Self::column(field));
-        match field {
-            Field::Custom(name, _) => {
-                let kind = value::kind(Family::of_field(field)).to_owned();
-                self.push(
-                    "EXISTS (SELECT 1 FROM search_attributes s
-                        WHERE s.run = v.run AND s.name = ? AND s.kind = ? AND ",
-                    [Sql::Text(name.clone()), Sql::Text(kind)],
-                );
-                self.push(&format!("{sql})"), given);
-            }
-            Field::Error(_) => {
-                let any = format!("EXISTS (SELECT 1 FROM errors e WHERE e.run = v.run AND {sql})");
-                self.push(&any, given);
-            }
-            _ if self.negated => self.push(&format!("({sql}) IS TRUE"), given),
-            Field::CloseTime => {
-                // The same again of the column that is in the indexes.
-                let given: Vec<_> = given.into_iter().collect();
-                self.push(&format!("({} AND ", of("v.list_time")), given.clone());
-                self.push(&format!("{sql})"), given);
-            }
-            _ => self.push(&sql, given),
+        if let Field::Custom(name, _) = field {
+            let kind = value::kind(Family::of_field(field)).to_owned();
+            self.push(
+                "EXISTS (SELECT 1 FROM search_attributes s
+                    WHERE s.run = v.run AND s.name = ? AND s.kind = ? AND ",
+                [Sql::Text(name.clone()), Sql::Text(kind)],
+            );
+            self.push(&format!("{sql})"), given);
+        } else if let Field::Error(_) = field {
+            let any = format!("EXISTS (SELECT 1 FROM errors e WHERE e.run = v.run AND {sql})");
+            self.push(&any, given);
+        } else if self.negated {
+            self.push(&format!("({sql}) IS TRUE"), given);
+        } else if *field == Field::CloseTime {
+            // The same again of the column that is in the indexes.
+            let given: Vec<_> = given.into_iter().collect();
+            self.push(&format!("({} AND ", of("v.list_time")), given.clone());
+            self.push(&format!("{sql})"), given);
+        } else {
+            self.push(&sql, given);
         }
     }
 

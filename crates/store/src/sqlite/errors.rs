@@ -20,14 +20,12 @@ use crate::{
 };
 
 pub(super) fn put(tx: &Transaction<'_>, run: RunNumber, write: &ErrorWrite) -> Result<(), Fault> {
-    match &write.row {
-        Some(row) => put_row(tx, run, write.subject, row),
-        None => {
-            tx.prepare_cached("DELETE FROM errors WHERE run = ?1 AND subject = ?2")?
-                .execute((run.0, write.subject))?;
-            Ok(())
-        }
+    if let Some(row) = &write.row {
+        return put_row(tx, run, write.subject, row);
     }
+    tx.prepare_cached("DELETE FROM errors WHERE run = ?1 AND subject = ?2")?
+        .execute((run.0, write.subject))?;
+    Ok(())
 }
 
 pub(super) fn list(

@@ -91,11 +91,14 @@ fn name(field: &Field) -> String {
 }
 
 fn value(field: &Field, kind: SearchType) -> BoxedStrategy<Value> {
-    match field {
-        Field::Status => return (1..=8_i64).prop_map(Value::Int).boxed(),
-        Field::Error(ErrorField::State) => return (1..=4_i64).prop_map(Value::Int).boxed(),
-        Field::Error(ErrorField::Fingerprint) => return any::<i64>().prop_map(Value::Int).boxed(),
-        _ => (),
+    if *field == Field::Status {
+        return (1..=8_i64).prop_map(Value::Int).boxed();
+    }
+    if *field == Field::Error(ErrorField::State) {
+        return (1..=4_i64).prop_map(Value::Int).boxed();
+    }
+    if *field == Field::Error(ErrorField::Fingerprint) {
+        return any::<i64>().prop_map(Value::Int).boxed();
     }
     match kind {
         SearchType::Bool => any::<bool>().prop_map(Value::Bool).boxed(),
