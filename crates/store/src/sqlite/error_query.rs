@@ -80,12 +80,12 @@ pub(super) fn groups(namespace: &str, filter: &ErrorFilter, by: ErrorGroup, limi
     given.push(Sql::Integer(number::limit(limit)));
     let sql = format!(
         "SELECT {one}, {two}, max(run), sum(n), min(first_at), max(last_at),
-            sum(iif(acknowledged, n, 0)), {states}
-        FROM (SELECT workflow_type, activity_type, fingerprint, cause_hash, state, acknowledged,
-                count(*) AS n, min(first_at) AS first_at, max(last_at) AS last_at,
+            sum(acknowledged), {states}
+        FROM (SELECT workflow_type, activity_type, fingerprint, cause_hash, state,
+                count(*) AS n, count(acknowledged_at) AS acknowledged, min(first_at) AS first_at, max(last_at) AS last_at,
                 max(run) AS run
             FROM {from} WHERE {sql}
-            GROUP BY workflow_type, activity_type, fingerprint, cause_hash, state, acknowledged)
+            GROUP BY workflow_type, activity_type, fingerprint, cause_hash, state)
         GROUP BY 1, 2 ORDER BY 4 DESC, 6 DESC, 3 DESC, 1, 2 LIMIT ?"
     );
     Query { sql, given }
@@ -129,7 +129,7 @@ enum Look {
     ByTime,
     /// At all of one kind.
     ByKind,
-    /// At the rows of a few runs.
+    /// At the rows themselves: those of a few runs, or all.
     Rows,
 }
 
@@ -140,10 +140,14 @@ impl Look {
             || filter.cause.is_some()
             || filter.fingerprint.is_some()
             || filter.min_attempts > 0;
-        match (names_few(filter), of_kind) {
-            (true, _) => Self::Rows,
-            (false, true) => Self::ByKind,
-            (false, false) => Self::ByTime,
+        // What no index has: reading all rows once costs less than looking for each of them.
+        let elsewhere = filter.cause_contains.is_some() || filter.error_type.is_some();
+        if names_few(filter) || elsewhere {
+            Self::Rows
+        } else if of_kind {
+            Self::ByKind
+        } else {
+            Self::ByTime
         }
     }
 
@@ -223,8 +227,10 @@ impl Conditions {
             let marks = vec!["?"; filter.states.len()].join(", ");
             self.and(&format!("state IN ({marks})"), states);
         }
-        if let Some(acknowledged) = filter.acknowledged {
-            self.and("acknowledged = ?", [Sql::Integer(acknowledged.into())]);
+        match filter.acknowledged {
+            Some(true) => self.and("acknowledged_at IS NOT NULL", []),
+            Some(false) => self.and("acknowledged_at IS NULL", []),
+            None => (),
         }
         if filter.min_attempts > 0 {
             self.and("attempts >= ?", [Sql::Integer(filter.min_attempts.into())]);
@@ -241,5 +247,94 @@ impl Conditions {
         self.sql.push_str(" AND ");
         self.sql.push_str(sql);
         self.given.extend(given);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::{Connection, params_from_iter};
+    use steadfast_retry::Timestamp;
+
+    use super::{Query, count, groups, list};
+    use crate::{
+        error_rows::ErrorState,
+        error_view::{ErrorFilter, ErrorGroup, ErrorPosition},
+        rows::RunNumber,
+        sqlite::schema,
+        store::Order,
+    };
+
+    const TIME: &str = "errors USING COVERING INDEX errors_by_time (namespace=?";
+    const KIND: &str = "errors USING COVERING INDEX errors_by_kind (namespace=?";
+
+    #[test]
+    fn a_page_of_states_reads_an_index_in_order() {
+        let parked = ErrorFilter {
+            states: vec![ErrorState::Parked],
+            acknowledged: Some(false),
+            ..ErrorFilter::default()
+        };
+        for filter in [ErrorFilter::default(), parked] {
+            let plan = plan(&list("ns", &filter, Order::Backward, None, 10));
+            assert!(plan.contains(TIME), "{plan}");
+            let (inner, _) = plan.split_once("SCAN place").expect("the rows of the page");
+            assert!(!inner.contains("TEMP B-TREE"), "{plan}");
+        }
+        let after = ErrorPosition { last_at: Timestamp(5), run: RunNumber(5), subject: 5 };
+        let plan = plan(&list("ns", &ErrorFilter::default(), Order::Backward, Some(after), 10));
+        assert!(plan.contains("errors_by_time (namespace=? AND (last_at,run,subject)<"), "{plan}");
+    }
+
+    #[test]
+    fn what_is_of_one_kind_is_found_in_an_index_alone() {
+        let text = || Some("x".to_owned());
+        let any = ErrorFilter::default;
+        let kinds = [
+            ErrorFilter { workflow_type: text(), ..any() },
+            ErrorFilter { activity_type: text(), acknowledged: Some(true), ..any() },
+            ErrorFilter { cause: text(), since: Some(Timestamp(1)), ..any() },
+            ErrorFilter { fingerprint: Some(1), states: vec![ErrorState::Dead], ..any() },
+            ErrorFilter { min_attempts: 2, ..any() },
+        ];
+        for filter in kinds {
+            for query in [list("ns", &filter, Order::Forward, None, 10), count("ns", &filter)] {
+                let plan = plan(&query);
+                assert!(plan.contains(KIND), "{filter:?}\n{plan}");
+            }
+        }
+    }
+
+    #[test]
+    fn groups_are_made_in_the_order_of_an_index() {
+        for by in [
+            ErrorGroup::WorkflowType,
+            ErrorGroup::Activity,
+            ErrorGroup::Cause,
+            ErrorGroup::Fingerprint,
+        ] {
+            let filter = ErrorFilter { states: vec![ErrorState::Parked], ..ErrorFilter::default() };
+            let plan = plan(&groups("ns", &filter, by, 10));
+            assert!(plan.contains(KIND), "{plan}");
+            let (inner, _) = plan.split_once("SCAN (subquery").expect("groups of groups");
+            assert!(!inner.contains("TEMP B-TREE"), "{plan}");
+        }
+    }
+
+    #[test]
+    fn those_that_are_named_are_looked_up() {
+        let ids = ErrorFilter { ids: vec![(RunNumber(1), 5)], ..ErrorFilter::default() };
+        let run = ErrorFilter { workflow_id: Some("x".to_owned()), ..ErrorFilter::default() };
+        for filter in [ids, run] {
+            let plan = plan(&list("ns", &filter, Order::Backward, None, 10));
+            assert!(plan.contains("errors USING PRIMARY KEY (run=?"), "{plan}");
+        }
+    }
+
+    fn plan(query: &Query) -> String {
+        let mut db = Connection::open_in_memory().expect("a database");
+        schema::migrate(&mut db).expect("the schema");
+        let mut explain = db.prepare(&format!("EXPLAIN QUERY PLAN {}", query.sql)).expect("valid");
+        let rows = explain.query_map(params_from_iter(&query.given), |row| row.get::<_, String>(3));
+        rows.expect("a plan").collect::<Result<Vec<_>, _>>().expect("a plan").join("\n")
     }
 }

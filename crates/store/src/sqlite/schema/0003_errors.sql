@@ -23,16 +23,16 @@ CREATE TABLE errors (
     acknowledged_at     INTEGER,
     acknowledged_by     TEXT    NOT NULL,
     acknowledged_reason TEXT    NOT NULL,
-    acknowledged        INTEGER GENERATED ALWAYS AS (acknowledged_at IS NOT NULL) VIRTUAL,
     resumes             INTEGER NOT NULL,
     PRIMARY KEY (run, subject)
 ) STRICT, WITHOUT ROWID;
 -- Pages, newest first. With the state beside the place, those that are not asked for are skipped
 -- without looking at their rows.
-CREATE INDEX errors_by_time ON errors (namespace, last_at, run, subject, state, acknowledged);
+CREATE INDEX errors_by_time ON errors (namespace, last_at, run, subject, state,
+    acknowledged_at);
 -- Groups, and pages of one kind: all that these need, in the order in which most groups are.
 CREATE INDEX errors_by_kind ON errors (namespace, workflow_type, activity_type, fingerprint,
-    cause_hash, state, acknowledged, attempts, first_at, last_at);
+    cause_hash, state, acknowledged_at, attempts, first_at, last_at);
 
 ALTER TABLE attempts ADD COLUMN rule   TEXT    NOT NULL DEFAULT ''; -- the rule that decided
 ALTER TABLE attempts ADD COLUMN layer  TEXT    NOT NULL DEFAULT ''; -- whose rule it was
