@@ -7,8 +7,9 @@ use crate::{
     deadline::Deadline,
     input::{Input, Start},
     machine::{
-        activity, activity_options, activity_retry, cancel, child, close, create, external, parent,
-        signal, terminate, timer, update, workflow_task,
+        acknowledge, activity, activity_change, activity_options, activity_park, activity_retry,
+        cancel, child, close, create, external, parent, signal, terminate, timer, update,
+        workflow_task,
     },
     refused::Refused,
     run::Run,
@@ -63,6 +64,14 @@ fn take(tx: &mut Tx<'_>, input: Input) -> Result<(), Refused> {
         Input::UnpauseActivity(input) => activity_options::unpause(tx, &input),
         Input::ResetActivity(input) => activity_options::reset(tx, &input),
         Input::UpdateActivityOptions(input) => activity_options::update(tx, &input),
+        Input::ParkActivity(input) => activity_park::park(tx, &input),
+        Input::ResumeActivity(input) => activity_park::resume(tx, &input),
+        Input::ScheduleResume(input) => activity_park::schedule_resume(tx, &input),
+        Input::ClearResume(input) => activity_park::clear_resume(tx, &input),
+        Input::GiveUpActivity(input) => activity_park::give_up(tx, &input),
+        Input::RetryNow(input) => activity_change::retry_now(tx, &input),
+        Input::ChangeActivity(input) => activity_change::change(tx, &input),
+        Input::AcknowledgeError(input) => acknowledge::acknowledge(tx, &input),
         Input::ChildStarted(input) => child::started(tx, &input),
         Input::ChildStartFailed(input) => child::start_failed(tx, &input),
         Input::ChildClosed(input) => child::closed(tx, *input),
@@ -84,12 +93,14 @@ fn take(tx: &mut Tx<'_>, input: Input) -> Result<(), Refused> {
     }
 }
 
-/// A closed run takes nothing but what it waits for to be gone, and a new parent.
+/// A closed run takes nothing but what it waits for to be gone, a new parent, and that somebody has
+/// taken note of its errors.
 fn take_closed(tx: &mut Tx<'_>, input: &Input) -> Result<(), Refused> {
     match input {
         // Whoever wants it to end has what he wants, and no worker has anything of it.
         Input::RequestCancel(_) | Input::TakeBack(_) => Ok(()),
         Input::Adopt(input) => parent::adopt(tx, input),
+        Input::AcknowledgeError(input) => acknowledge::acknowledge(tx, input),
         Input::MessageDelivered(number) => {
             tx.run.messages.remove(number);
             Ok(())
@@ -117,6 +128,13 @@ fn take_closed(tx: &mut Tx<'_>, input: &Input) -> Result<(), Refused> {
         | Input::UnpauseActivity(_)
         | Input::ResetActivity(_)
         | Input::UpdateActivityOptions(_)
+        | Input::ParkActivity(_)
+        | Input::ResumeActivity(_)
+        | Input::ScheduleResume(_)
+        | Input::ClearResume(_)
+        | Input::GiveUpActivity(_)
+        | Input::RetryNow(_)
+        | Input::ChangeActivity(_)
         | Input::ChildStarted(_)
         | Input::ChildStartFailed(_)
         | Input::ChildClosed(_)

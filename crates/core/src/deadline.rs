@@ -37,6 +37,8 @@ pub(crate) enum Deadline {
 /// What is due about an activity. The order decides what comes first at one instant.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) enum ActivityDeadline {
+    /// It is parked, and a policy resumes it.
+    Resume,
     /// Its next attempt goes to the queue.
     Retry,
     /// This attempt took too long.
@@ -47,6 +49,8 @@ pub(crate) enum ActivityDeadline {
     ScheduleToClose,
     /// Its worker has gone quiet.
     Heartbeat,
+    /// It is parked, and is not kept any longer.
+    Expire,
 }
 
 /// All deadlines of a run, earliest first.
@@ -88,6 +92,7 @@ impl Activity {
         let limits = self.timeouts();
         let row = &self.row;
         let whole = after(row.first_scheduled_at, limits.schedule_to_close)
+            .filter(|_| !self.is_parked())
             .map(|at| (at, ActivityDeadline::ScheduleToClose));
         let attempt = if self.is_started() {
             let beat = row.last_heartbeat_at.max(row.started_at);
@@ -95,6 +100,9 @@ impl Activity {
                 .map(|at| (at, ActivityDeadline::StartToClose));
             let beat = after(beat, limits.heartbeat).map(|at| (at, ActivityDeadline::Heartbeat));
             earlier(close, beat)
+        } else if let Some(park) = &row.park {
+            let resume = kept(park.resume_at).map(|at| (at, ActivityDeadline::Resume));
+            earlier(resume, kept(park.expires_at).map(|at| (at, ActivityDeadline::Expire)))
         } else if self.is_paused() {
             None
         } else if row.queued {

@@ -12,6 +12,7 @@ use steadfast_retry::Timestamp;
 
 use crate::{
     machine::activity_options::effective,
+    parked::Park,
     run::Run,
     span::{instant_to_wire, kept, to_wire},
     state::{Activity, Pause},
@@ -109,8 +110,11 @@ impl Run {
 
 fn pending(activity: &Activity) -> PendingActivityInfo {
     let row = &activity.row;
-    let waits = !activity.is_started() && !row.queued && !activity.is_paused();
-    let next = if waits { row.scheduled_at } else { 0 };
+    let next = match &row.park {
+        Some(park) => park.resume_at,
+        None if activity.is_backing_off() => row.scheduled_at,
+        None => 0,
+    };
     let ended = kept(row.last_ended_at);
     let interval = kept(next).zip(ended).and_then(|(next, ended)| to_wire(next.since(ended)));
     let last_started_at = if activity.is_started() { row.started_at } else { row.last_started_at };
@@ -130,9 +134,9 @@ fn pending(activity: &Activity) -> PendingActivityInfo {
         current_retry_interval: interval,
         last_attempt_complete_time: wire(row.last_ended_at),
         next_attempt_schedule_time: wire(next),
-        paused: activity.is_paused(),
+        paused: activity.is_held_back(),
         priority: activity.scheduled.priority.clone(),
-        pause_info: row.pause.as_ref().map(pause_info),
+        pause_info: pause_info(activity),
         activity_options: Some(effective(activity)),
         ..PendingActivityInfo::default()
     }
@@ -140,7 +144,7 @@ fn pending(activity: &Activity) -> PendingActivityInfo {
 
 fn state(activity: &Activity) -> enums::PendingActivityState {
     use enums::PendingActivityState as State;
-    match (activity.is_started(), activity.is_paused(), activity.is_cancel_requested()) {
+    match (activity.is_started(), activity.is_held_back(), activity.is_cancel_requested()) {
         (_, _, true) => State::CancelRequested,
         (true, true, false) => State::PauseRequested,
         (false, true, false) => State::Paused,
@@ -149,14 +153,25 @@ fn state(activity: &Activity) -> enums::PendingActivityState {
     }
 }
 
-fn pause_info(pause: &Pause) -> PauseInfo {
-    PauseInfo {
+/// Who holds it back. To the public protocol a parked activity is one that a rule has paused.
+fn pause_info(activity: &Activity) -> Option<PauseInfo> {
+    let row = &activity.row;
+    let by_hand = |pause: &Pause| PauseInfo {
         pause_time: wire(pause.at),
         paused_by: Some(pause_info::PausedBy::Manual(pause_info::Manual {
             identity: pause.identity.clone(),
             reason: pause.reason.clone(),
         })),
-    }
+    };
+    let parked = |park: &Park| PauseInfo {
+        pause_time: wire(park.at),
+        paused_by: Some(pause_info::PausedBy::Rule(pause_info::Rule {
+            rule_id: "parked".to_owned(),
+            reason: park.words.clone(),
+            ..pause_info::Rule::default()
+        })),
+    };
+    row.pause.as_ref().map(by_hand).or_else(|| row.park.as_ref().map(parked))
 }
 
 fn type_name(kind: Option<&common::WorkflowType>) -> String {

@@ -99,6 +99,33 @@ pub(crate) fn shortened(failure: Failure, bytes_max: usize) -> Failure {
     caused_by(of_server("Failure exceeds size limit.", false), Some(cut))
 }
 
+/// The type of a failure: its author's name for it, or which clock ran out.
+pub fn type_of(failure: &Failure) -> String {
+    match &failure.failure_info {
+        Some(FailureInfo::ApplicationFailureInfo(info)) => info.r#type.clone(),
+        Some(FailureInfo::TimeoutFailureInfo(info)) => {
+            let name = info.timeout_type().as_str_name().trim_start_matches("TIMEOUT_TYPE_");
+            format!("Timeout:{name}")
+        }
+        Some(FailureInfo::ServerFailureInfo(_)) => "Server".to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// What a failure says: its message, and behind it that of its innermost cause.
+pub fn cause_of(failure: &Failure) -> String {
+    let causes = std::iter::successors(failure.cause.as_deref(), |it| it.cause.as_deref());
+    match causes.last().filter(|last| !failure.message.contains(&last.message)) {
+        Some(last) => format!("{}: {}", failure.message, last.message),
+        None => failure.message.clone(),
+    }
+}
+
+/// The text in which a resume policy looks for its piece of an error.
+pub fn resume_text(error_type: &str, cause: &str) -> String {
+    format!("{error_type}: {cause}")
+}
+
 /// A failure as a retry decision sees it, but for its causes.
 pub(crate) fn for_decision(failure: &Failure) -> retry::Failure<'_> {
     let mut view = retry::Failure { message: &failure.message, ..retry::Failure::default() };
@@ -202,7 +229,7 @@ fn without_details(info: FailureInfo) -> Option<FailureInfo> {
 }
 
 /// Cuts a text at a character boundary.
-fn truncate(text: &mut String, bytes_max: usize) {
+pub(crate) fn truncate(text: &mut String, bytes_max: usize) {
     let end = (0..=bytes_max.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
     text.truncate(end.unwrap_or_default());
 }

@@ -13,6 +13,7 @@
 //! [`Refused`] and nothing has changed. Events are the public protobuf messages, written as the
 //! official SDKs expect them.
 
+mod activity;
 mod apply;
 mod bad;
 mod completion;
@@ -28,12 +29,14 @@ mod input;
 mod letter;
 mod limits;
 mod machine;
+mod parked;
 pub mod policy;
 mod ready;
 mod refused;
 mod replay;
 mod reset;
 mod rows;
+mod rulebook;
 mod run;
 pub mod schedule;
 mod size;
@@ -42,31 +45,37 @@ mod state;
 mod table;
 pub mod text;
 mod transition;
+mod trouble;
 mod tx;
 mod view;
 
+pub use activity::Timeouts;
 pub use counted::{Counted, RuleCount};
 pub use entropy::Entropy;
 pub use input::{
-    ActivityToken, Adopt, CancelActivity, CancelRequest, ChildClosed, ChildStartFailed,
-    ChildStarted, CompleteActivity, CompleteWorkflowTask, ExternalAnswered, ExternalRefused,
-    FailActivity, FailWorkflowTask, Heartbeat, Input, Parent, PauseActivity, ResetActivity,
-    Selector, Signal, Start, StartActivity, StartWorkflowTask, Terminate, UnpauseActivity,
-    UpdateActivityOptions, WorkflowTaskToken,
+    AcknowledgeError, ActivityChange, ActivityToken, Adopt, CancelActivity, CancelRequest,
+    ChangeActivity, ChildClosed, ChildStartFailed, ChildStarted, ClearResume, CompleteActivity,
+    CompleteWorkflowTask, ExternalAnswered, ExternalRefused, FailActivity, FailWorkflowTask,
+    GiveUpActivity, Heartbeat, Input, Parent, ParkActivity, PauseActivity, ResetActivity,
+    ResumeActivity, RetryNow, ScheduleResume, Selector, Signal, Start, StartActivity,
+    StartWorkflowTask, Terminate, UnpauseActivity, UpdateActivityOptions, WorkflowTaskToken,
 };
 pub use limits::Limits;
 pub use machine::close::closed_before_update;
+pub use parked::{Acknowledged, Change, DeadLetter, NextOnly, Park, ParkedFor, Then, Trouble};
 pub use refused::{BadCommand, Cause, Refused};
 pub use reset::{Past, Reset};
 pub use rows::{Key, Kind, MissingEvent, Sink, Stored};
+pub use rulebook::{EndingRule, Rulebook};
 pub use run::{Identity, Run};
 pub use state::{
     Activity, ActivityRow, CadenceTerms, Child, ChildRow, External, ExternalInitiated, ExternalRow,
-    Message, Notice, Pause, Request, Started, State, Sticky, Target, Timeouts, Timer, Update,
-    UpdateRow, WorkflowTask,
+    Message, Notice, Pause, Request, Started, State, Sticky, Target, Timer, Update, UpdateRow,
+    WorkflowTask,
 };
 pub use steadfast_retry::Timestamp;
 pub use table::{Row, Table};
 pub use transition::{Aborted, Attempt, AttemptOutcome, Effect, Transition, UpdateProgress};
+pub use trouble::{ErrorState, RUN, RunError, TASK};
 pub use tx::Context;
 pub use view::QueryRoute;

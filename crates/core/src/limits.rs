@@ -17,6 +17,8 @@ pub struct Limits {
     pub retry_policy_bytes_max: usize,
     /// Pending activities, and as many children, signals and cancel requests to others.
     pub pending_max: usize,
+    /// Dead letters of one run; what would be one more is parked instead.
+    pub dead_letters_max: usize,
     /// Signals that one run takes.
     pub signals_max: i64,
     /// Events that wait for a workflow task to end.
@@ -56,6 +58,7 @@ impl Default for Limits {
             last_failure_bytes_max: 4 << 10,
             retry_policy_bytes_max: 64 << 10,
             pending_max: 2_000,
+            dead_letters_max: 1_000,
             signals_max: 10_000,
             buffered_events_max: 100,
             buffered_bytes_max: 2 << 20,

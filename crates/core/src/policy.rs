@@ -15,10 +15,7 @@ use steadfast_retry::{
     },
 };
 
-use crate::{
-    span::to_wire,
-    state::{CadenceTerms, Timeouts},
-};
+use crate::{activity::Timeouts, span::to_wire, state::CadenceTerms};
 
 /// The header field that holds an activity's policy, as the JSON of a [`Draft`].
 pub const HEADER: &str = "steadfast-retry-policy";
@@ -73,6 +70,15 @@ pub fn of_header(
     }
     let draft: Draft = serde_json::from_slice(&payload.data)?;
     Ok(Some(Policy::new(draft)?))
+}
+
+/// The policy that a text says, which is the JSON of a draft.
+pub fn of_text(text: &str, bytes_max: usize) -> Result<Policy, BadHeader> {
+    let bytes = text.len();
+    if bytes > bytes_max {
+        return Err(BadHeader::TooLarge { bytes, bytes_max });
+    }
+    Ok(Policy::new(serde_json::from_str::<Draft>(text)?)?)
 }
 
 /// The header field for an activity's kind.

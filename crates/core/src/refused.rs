@@ -43,6 +43,21 @@ pub enum Refused {
     /// It is paused, by another request.
     #[error("activity is already paused")]
     AlreadyPaused,
+    /// Only what is parked can be resumed, given up, or have its resume scheduled.
+    #[error("activity {0} is not parked")]
+    NotParked(String),
+    /// Only what waits for its next attempt can be tried at once.
+    #[error("activity {0} does not wait for its next attempt: {1}")]
+    NotWaiting(String, &'static str),
+    /// A worker is at it.
+    #[error("activity {0} is with a worker: wait until its attempt has ended")]
+    AtWork(String),
+    /// An acknowledged error is not resumed by a policy.
+    #[error("the error of activity {0} is acknowledged: resume it by hand")]
+    Acknowledged(String),
+    /// There is no such error.
+    #[error("nothing has failed there that is not settled")]
+    NoError,
     /// Nobody asked for its cancellation.
     #[error("unable to mark activity as canceled without activity being request canceled first")]
     CancelNotRequested,

@@ -9,12 +9,14 @@ use steadfast_proto::history::{HistoryEvent, history_event::Attributes};
 
 use crate::{
     fold,
+    parked::DeadLetter,
     run::{Identity, Run},
     state::{
         Activity, ActivityRow, Child, ChildRow, External, ExternalInitiated, ExternalRow, Message,
         Request, State, Timer, Update, UpdateRow,
     },
     table::Table,
+    trouble::{RUN, RunError, TASK},
 };
 
 /// What a row is about.
@@ -36,6 +38,8 @@ pub enum Kind {
     Buffered,
     /// A message to another run, by its number.
     Message,
+    /// What is left of a dead-lettered activity, by its scheduled event.
+    DeadLetter,
 }
 
 /// The name of a row among its kind.
@@ -53,6 +57,8 @@ pub trait Sink {
     fn put<M: prost::Message>(&mut self, kind: Kind, key: Key<'_>, row: &M);
     /// Deletes a row.
     fn delete(&mut self, kind: Kind, key: Key<'_>);
+    /// Writes what has failed of this subject; `None` if it is settled.
+    fn error(&mut self, subject: i64, error: Option<&RunError>);
 }
 
 /// A run as it was stored.
@@ -78,6 +84,8 @@ pub struct Stored {
     pub buffered: BTreeMap<u64, HistoryEvent>,
     /// Its messages to other runs.
     pub messages: BTreeMap<u64, Message>,
+    /// What is left of its dead-lettered activities.
+    pub letters: BTreeMap<i64, DeadLetter>,
 }
 
 /// An event that the rows speak of is not there, or is another one.
@@ -88,7 +96,7 @@ pub struct MissingEvent(pub i64);
 impl Run {
     /// Writes what changed since the last time, but for the state itself.
     pub fn drain_changes(&mut self, sink: &mut impl Sink) {
-        drain(&mut self.activities, sink, Kind::Activity, |id| number(*id), |it| &it.row);
+        self.drain_subjects(sink);
         drain(&mut self.timers, sink, Kind::Timer, |id| number(*id), |it| it);
         drain(&mut self.children, sink, Kind::Child, |id| number(*id), |it| &it.row);
         drain(&mut self.externals, sink, Kind::External, |id| number(*id), |it| &it.row);
@@ -102,6 +110,36 @@ impl Run {
                 }
                 Some(_) => {}
                 None => sink.delete(Kind::Update, Key::Name(&id)),
+            }
+        }
+    }
+
+    /// What may have failed, and with it the errors: those that are no longer what was written.
+    fn drain_subjects(&mut self, sink: &mut impl Sink) {
+        let mut subjects = vec![RUN, TASK];
+        for (id, activity) in self.activities.drain() {
+            match activity {
+                Some(activity) => sink.put(Kind::Activity, number(id), &activity.row),
+                None => sink.delete(Kind::Activity, number(id)),
+            }
+            subjects.push(id);
+        }
+        for (id, letter) in self.letters.drain() {
+            match letter {
+                Some(letter) => sink.put(Kind::DeadLetter, number(id), letter),
+                None => sink.delete(Kind::DeadLetter, number(id)),
+            }
+            subjects.push(id);
+        }
+        for subject in subjects {
+            let error = self.error(subject);
+            if self.errors.get(&subject) == error.as_ref() {
+                continue;
+            }
+            sink.error(subject, error.as_ref());
+            match error {
+                Some(error) => _ = self.errors.insert(subject, error),
+                None => _ = self.errors.remove(&subject),
             }
         }
     }
@@ -151,6 +189,7 @@ impl Stored {
         fill(&mut run.requests, self.requests.into_iter().map(|id| (id, Request {})));
         fill(&mut run.buffer, self.buffered);
         fill(&mut run.messages, self.messages);
+        fill(&mut run.letters, self.letters);
         fold::restore_in_flight(&mut run);
         run.keep();
         run.drain_changes(&mut Nowhere);
@@ -164,6 +203,7 @@ pub(crate) struct Nowhere;
 impl Sink for Nowhere {
     fn put<M: prost::Message>(&mut self, _: Kind, _: Key<'_>, _: &M) {}
     fn delete(&mut self, _: Kind, _: Key<'_>) {}
+    fn error(&mut self, _: i64, _: Option<&RunError>) {}
 }
 
 fn drain<K: Ord + Clone, V: crate::table::Row, M: prost::Message>(

@@ -3,19 +3,21 @@
 //! What may happen to it is in [`apply`](crate::apply); what each event means for it in
 //! [`fold`](crate::fold).
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use steadfast_proto::{common, enums, history, sdk, taskqueue};
 use steadfast_retry::Timestamp;
 
 use crate::{
     deadline::{Deadline, Deadlines},
+    parked::DeadLetter,
     ready::Ready,
     span::{from_wire, kept},
     state::{
         Activity, Child, External, Message, Request, Started, State, Timer, Update, WorkflowTask,
     },
     table::Table,
+    trouble::{self, RUN, RunError, TASK},
 };
 
 /// The names of a run.
@@ -50,8 +52,12 @@ pub struct Run {
     pub(crate) requests: Table<String, Request>,
     pub(crate) buffer: Table<u64, history::HistoryEvent>,
     pub(crate) messages: Table<u64, Message>,
+    /// What is left of activities that were dead-lettered, by scheduled event.
+    pub(crate) letters: Table<i64, DeadLetter>,
     pub(crate) deadlines: Deadlines,
     pub(crate) ready: Ready,
+    /// The errors that were written, by subject.
+    pub(crate) errors: BTreeMap<i64, RunError>,
 }
 
 impl Run {
@@ -170,6 +176,23 @@ impl Run {
         &self.messages
     }
 
+    /// What is left of activities that were dead-lettered, by scheduled event.
+    pub fn letters(&self) -> &Table<i64, DeadLetter> {
+        &self.letters
+    }
+
+    /// What has failed of this subject and is not settled.
+    pub fn error(&self, subject: i64) -> Option<RunError> {
+        match subject {
+            RUN => trouble::of_run(&self.state),
+            TASK => trouble::of_task(&self.state),
+            id => {
+                let letter = || self.letters.get(&id).map(|it| trouble::of_letter(id, it));
+                self.activities.get(&id).and_then(trouble::of_activity).or_else(letter)
+            }
+        }
+    }
+
     /// When it must be looked at again even if nothing happens.
     pub fn next_due(&self) -> Option<Timestamp> {
         self.deadlines.next()
@@ -264,6 +287,7 @@ impl Run {
             || self.requests.touched().next().is_some()
             || self.buffer.touched().next().is_some()
             || self.messages.touched().next().is_some()
+            || self.letters.touched().next().is_some()
     }
 
     /// Takes back what the transition under way has done.
@@ -278,6 +302,7 @@ impl Run {
         self.requests.roll_back();
         self.buffer.roll_back();
         self.messages.roll_back();
+        self.letters.roll_back();
     }
 
     /// Makes the transition under way final: what is derived from the rows that it touched is
@@ -294,6 +319,7 @@ impl Run {
         self.requests.keep();
         self.buffer.keep();
         self.messages.keep();
+        self.letters.keep();
     }
 
     fn settle(&mut self) {

@@ -5,14 +5,15 @@
 //! nanoseconds since the epoch, 0 for none. Payloads that are in the history are not kept again:
 //! the event that holds them is, by [`Arc`].
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use steadfast_proto::{activity, common, enums, failure, history, update};
 use steadfast_retry::Timestamp;
 
 use crate::{
     counted::Counted,
-    span::{from_wire, kept},
+    parked::{Acknowledged, Change, NextOnly, Park, Trouble},
+    span::kept,
     table::Row,
 };
 
@@ -119,6 +120,12 @@ pub struct State {
     /// The schedule that started the chain and hears of its end.
     #[prost(message, optional, tag = "40")]
     pub scheduled_by: Option<Target>,
+    /// What it failed of, once it has and no other run goes on.
+    #[prost(message, optional, tag = "41")]
+    pub trouble: Option<Trouble>,
+    /// What its workflow task failed of, until one succeeds.
+    #[prost(message, optional, tag = "42")]
+    pub task_trouble: Option<Trouble>,
 }
 
 /// What Cadence's policy says of a workflow and the public one cannot. In these terms a workflow that
@@ -276,6 +283,42 @@ pub struct ActivityRow {
     /// The engine's process that works on it itself; 0 if a worker elsewhere does.
     #[prost(uint64, tag = "25")]
     pub process: u64,
+    /// Set while it is parked.
+    #[prost(message, optional, tag = "26")]
+    pub park: Option<Park>,
+    /// Attempts in a row whose worker was never heard of again.
+    #[prost(uint32, tag = "27")]
+    pub crashes: u32,
+    /// What only the next attempt is told.
+    #[prost(message, optional, tag = "28")]
+    pub next_only: Option<NextOnly>,
+    /// When an attempt failed for the first time.
+    #[prost(int64, tag = "29")]
+    pub first_failed_at: i64,
+    /// The request that resumed it last: a repetition changes nothing.
+    #[prost(string, tag = "30")]
+    pub resumed_by: String,
+    /// How often it was resumed.
+    #[prost(uint32, tag = "31")]
+    pub resumes: u32,
+    /// What was changed from outside, oldest first; the last few.
+    #[prost(message, repeated, tag = "32")]
+    pub changes: Vec<Change>,
+    /// Its input, once it was changed from outside.
+    #[prost(message, optional, tag = "33")]
+    pub input: Option<common::Payloads>,
+    /// Its policy, once it was changed from outside: a draft as JSON. Empty for none.
+    #[prost(string, tag = "34")]
+    pub policy: String,
+    /// Whether the next attempt was granted by a resume, whatever the policy says.
+    #[prost(bool, tag = "35")]
+    pub granted: bool,
+    /// What was decided when the attempt before ended, in words.
+    #[prost(string, tag = "36")]
+    pub words: String,
+    /// Who has taken note of its failure.
+    #[prost(message, optional, tag = "37")]
+    pub acknowledged: Option<Acknowledged>,
 }
 
 /// Who paused an activity, when and why.
@@ -422,94 +465,6 @@ impl WorkflowTask {
     pub fn is_transient(&self) -> bool {
         self.attempt > 1
     }
-}
-
-impl Activity {
-    /// Whether a worker has it.
-    pub fn is_started(&self) -> bool {
-        self.row.started_at != 0
-    }
-
-    /// Whether a worker has it that ends with the engine's process.
-    pub fn is_held_within(&self) -> bool {
-        self.is_started() && self.row.process != 0
-    }
-
-    /// Whether it waits for a worker.
-    pub fn is_offered(&self) -> bool {
-        self.row.queued && !self.is_started() && !self.is_paused()
-    }
-
-    /// Whether its cancellation was asked for.
-    pub fn is_cancel_requested(&self) -> bool {
-        self.row.cancel_requested_event_id != 0
-    }
-
-    /// Whether it waits for a person.
-    pub fn is_paused(&self) -> bool {
-        self.row.pause.is_some()
-    }
-
-    /// The name of its type.
-    pub fn type_name(&self) -> &str {
-        self.scheduled.activity_type.as_ref().map_or("", |kind| &kind.name)
-    }
-
-    /// The queue that its attempts go to.
-    pub fn task_queue(&self) -> &str {
-        let changed = self.row.options.as_ref().and_then(|options| options.task_queue.as_ref());
-        changed.or(self.scheduled.task_queue.as_ref()).map_or("", |queue| &queue.name)
-    }
-
-    /// The policy that its retries follow.
-    pub fn retry_policy(&self) -> Option<&common::RetryPolicy> {
-        let changed = self.row.options.as_ref().and_then(|options| options.retry_policy.as_ref());
-        changed.or(self.scheduled.retry_policy.as_ref())
-    }
-
-    /// Whether an operator has changed the policy that the workflow asked for.
-    pub(crate) fn has_other_policy(&self) -> bool {
-        let changed = self.row.options.as_ref().and_then(|options| options.retry_policy.as_ref());
-        changed.is_some_and(|policy| Some(policy) != self.scheduled.retry_policy.as_ref())
-    }
-
-    /// Its four time limits as they hold now.
-    pub fn timeouts(&self) -> Timeouts {
-        let event = &self.scheduled;
-        match &self.row.options {
-            None => Timeouts {
-                schedule_to_close: from_wire(event.schedule_to_close_timeout.as_ref()),
-                schedule_to_start: from_wire(event.schedule_to_start_timeout.as_ref()),
-                start_to_close: from_wire(event.start_to_close_timeout.as_ref()),
-                heartbeat: from_wire(event.heartbeat_timeout.as_ref()),
-            },
-            Some(options) => Timeouts {
-                schedule_to_close: from_wire(options.schedule_to_close_timeout.as_ref()),
-                schedule_to_start: from_wire(options.schedule_to_start_timeout.as_ref()),
-                start_to_close: from_wire(options.start_to_close_timeout.as_ref()),
-                heartbeat: from_wire(options.heartbeat_timeout.as_ref()),
-            },
-        }
-    }
-
-    /// When it must have ended, whatever its attempts do.
-    pub fn expires_at(&self) -> Option<Timestamp> {
-        let limit = self.timeouts().schedule_to_close;
-        (!limit.is_zero()).then(|| Timestamp(self.row.first_scheduled_at).after(limit))
-    }
-}
-
-/// The four time limits of an activity; zero is none.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Timeouts {
-    /// From the first schedule to the end of the last attempt.
-    pub schedule_to_close: Duration,
-    /// From an attempt's schedule to its start.
-    pub schedule_to_start: Duration,
-    /// From an attempt's start to its end.
-    pub start_to_close: Duration,
-    /// From one heartbeat to the next.
-    pub heartbeat: Duration,
 }
 
 impl Update {

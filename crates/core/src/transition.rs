@@ -1,5 +1,7 @@
 //! What comes of an input: events, effects, and perhaps the run that goes on.
 
+use std::time::Duration;
+
 use steadfast_proto::{failure, history, update};
 use steadfast_retry::Timestamp;
 
@@ -114,6 +116,20 @@ pub struct Attempt {
     pub why: String,
     /// When the next one is due.
     pub next_at: Option<Timestamp>,
+    /// What the rule that decided looks for; empty if none did.
+    pub rule: String,
+    /// The layer that it is from.
+    pub layer: &'static str,
+    /// The policy that was asked: `name@version` of an operator's, else its name.
+    pub policy: String,
+    /// Where the wait came from: backoff, next_delay, retry_after, operator, resume.
+    pub source: &'static str,
+    /// The wait.
+    pub delay: Option<Duration>,
+    /// What kind of trouble it was.
+    pub class: &'static str,
+    /// Whether the activity is parked with this.
+    pub parked: bool,
 }
 
 /// How an attempt ended.

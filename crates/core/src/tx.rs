@@ -22,6 +22,7 @@ use crate::{
     fold,
     limits::Limits,
     refused::Refused,
+    rulebook::Rulebook,
     run::Run,
     span::{instant_from_wire, instant_to_wire},
     state::{Activity, State},
@@ -37,6 +38,8 @@ pub struct Context<'a> {
     pub entropy: Entropy,
     /// What is too much.
     pub limits: &'a Limits,
+    /// What operators say about failures.
+    pub rules: &'a Rulebook,
 }
 
 /// One transition under way.
@@ -44,6 +47,7 @@ pub(crate) struct Tx<'a> {
     pub(crate) run: &'a mut Run,
     pub(crate) now: Timestamp,
     pub(crate) limits: &'a Limits,
+    pub(crate) rules: &'a Rulebook,
     pub(crate) entropy: Entropy,
     pub(crate) out: Transition,
     /// Whether the workflow has to hear of what happened.
@@ -62,10 +66,11 @@ pub(crate) struct Note {
 impl<'a> Tx<'a> {
     pub(crate) fn begin(run: &'a mut Run, context: Context<'a>) -> Self {
         let saved = run.state.clone();
-        let Context { now, entropy, limits } = context;
+        let Context { now, entropy, limits, rules } = context;
         // A clock may go back, a history may not. And 0 stands for no instant at all.
         let now = now.max(Timestamp(run.state.last_event_at.max(1)));
-        Self { run, now, limits, entropy, out: Transition::default(), wants_task: false, saved }
+        let out = Transition::default();
+        Self { run, now, limits, rules, entropy, out, wants_task: false, saved }
     }
 
     /// Writes an event now.

@@ -47,6 +47,17 @@ const INPUTS: &[&str] = &[
     "0 unpause a",
     "0 reset-activity a",
     "0 options a stc=30m",
+    "0 park a",
+    "0 resume a",
+    "0 schedule-resume a 9s n",
+    "0 clear-resume a",
+    "0 give-up a",
+    "0 retry-now a",
+    "0 change a stc=30m",
+    "0 change a attempts=1 now",
+    "0 acknowledge a",
+    "0 acknowledge run",
+    "0 acknowledge task",
     "0 child-started c",
     "0 child-not-started c",
     "0 child-closed c completed",
@@ -84,6 +95,8 @@ const ACTIVITIES: &[(&str, &str)] = &[
         "0 run Order schedule(a,A,stc=1h,init=1ns)\n0 take a\n0 fail a boom\n0.1 tick\n0.1 take a",
     ),
     ("paused", "0 run Order schedule(a,A,stc=1h)\n0 pause a id=r1"),
+    ("parked", PARKED),
+    ("parking", "0 run Order schedule(a,A,stc=1h)\n0 take a\n0 park a"),
     ("pausing", "0 run Order schedule(a,A,stc=1h)\n0 take a\n0 pause a id=r1"),
     ("reset", "0 run Order schedule(a,A,stc=1h)\n0 take a\n0 reset-activity a"),
     (
@@ -93,6 +106,11 @@ const ACTIVITIES: &[(&str, &str)] = &[
     ("ended", "0 run Order schedule(a,A,stc=1h)\n0 take a\n0 signal s\n0 take-task\n0 finish a ok"),
     ("closed", "0 run Order schedule(a,A,stc=1h)\n0 take a\n0 terminate why"),
 ];
+
+const PARKED: &str = "0 rules ending=park
+    0 run Order schedule(a,A,stc=1h,attempts=1)
+    0 take a
+    0 fail a boom";
 
 const OTHERS: &[(&str, &str)] = &[
     ("child", "0 run Order child(c,Kid)"),
@@ -149,6 +167,11 @@ fn reason(why: &Refused) -> &'static str {
         Refused::UnknownActivityId(_) => "id?",
         Refused::NoActivitySelected => "none?",
         Refused::AlreadyPaused => "paused",
+        Refused::NotParked(_) => "unparked",
+        Refused::NotWaiting(..) => "no-wait",
+        Refused::AtWork(_) => "at-work",
+        Refused::Acknowledged(_) => "noted",
+        Refused::NoError => "no-error",
         Refused::CancelNotRequested => "unasked",
         Refused::SignalLimit | Refused::UpdatesInFlight { .. } | Refused::UpdateLimit { .. } => {
             "many"
@@ -181,6 +204,14 @@ fn kind(input: &Input) -> &'static str {
         Input::UnpauseActivity(_) => "unpause-activity",
         Input::ResetActivity(_) => "reset-activity",
         Input::UpdateActivityOptions(_) => "update-activity-options",
+        Input::ParkActivity(_) => "park-activity",
+        Input::ResumeActivity(_) => "resume-activity",
+        Input::ScheduleResume(_) => "schedule-resume",
+        Input::ClearResume(_) => "clear-resume",
+        Input::GiveUpActivity(_) => "give-up-activity",
+        Input::RetryNow(_) => "retry-now",
+        Input::ChangeActivity(_) => "change-activity",
+        Input::AcknowledgeError(_) => "acknowledge-error",
         Input::ChildStarted(_) => "child-started",
         Input::ChildStartFailed(_) => "child-start-failed",
         Input::ChildClosed(_) => "child-closed",
@@ -192,7 +223,7 @@ fn kind(input: &Input) -> &'static str {
     }
 }
 
-const KINDS: usize = 26;
+const KINDS: usize = 34;
 
 #[test]
 fn every_kind_of_input_is_in_the_tables() {
@@ -244,6 +275,17 @@ fn every_input_in_every_state_of_a_run() {
     0 unpause a                 none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed
     0 reset-activity a          none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed
     0 options a stc=30m         none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed
+    0 park a                    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed
+    0 resume a                  none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed
+    0 schedule-resume a 9s n    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed
+    0 clear-resume a            none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed
+    0 give-up a                 none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed
+    0 retry-now a               none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed
+    0 change a stc=30m          none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed
+    0 change a attempts=1 now   none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed
+    0 acknowledge a             no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error
+    0 acknowledge run           no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error
+    0 acknowledge task          no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error
     0 child-started c           wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
     0 child-not-started c       wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
     0 child-closed c completed  wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
@@ -260,48 +302,59 @@ fn every_input_in_every_state_of_a_run() {
 #[test]
 fn every_input_in_every_state_of_an_activity() {
     insta::assert_snapshot!(table(ACTIVITIES), @r"
-                                queued   started  within   backoff  second   paused   pausing  reset    cancel   ended    closed
-    0 signal s                  yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      closed
-    0 cancel                    yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      -
-    0 terminate why             end      end      end      end      end      end      end      end      end      end      closed
-    0 update u9                 yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      closed
-    0 reset-sticky              -        -        -        -        -        -        -        -        -        -        closed
-    0 take-task                 task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?
-    0 take-task sticky=mine     task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?
-    0 take-task attempt=9       task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?
-    0 complete                  task?    task?    task?    task?    task?    task?    task?    task?    task?    yes      task?
-    0 complete old              task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?
-    0 complete force            task?    task?    task?    task?    task?    task?    task?    task?    task?    yes      task?
-    0 complete timer(t9,1s)     task?    task?    task?    task?    task?    task?    task?    task?    task?    yes      task?
-    0 complete timer(t9)        task?    task?    task?    task?    task?    task?    task?    task?    task?    yes!     task?
-    0 complete done(ok)         task?    task?    task?    task?    task?    task?    task?    task?    task?    yes!     task?
-    0 fail-task                 task?    task?    task?    task?    task?    task?    task?    task?    task?    yes      task?
-    0 take a                    yes      gone     gone     gone     gone     gone     gone     gone     gone     gone     closed
-    0 take a stamp=9            gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     closed
-    0 return a                  gone     yes      yes      gone     yes      gone     yes      yes      yes      gone     closed
-    0 finish a ok               gone     yes      yes      gone     yes      gone     yes      yes      yes      gone     closed
-    0 finish a#1 ok             gone     yes      yes      gone     gone     gone     yes      yes      yes      gone     closed
-    0 finish-id a ok            yes      yes      yes      yes      yes      yes      yes      yes      yes      id?      closed
-    0 fail a boom               gone     yes      yes      gone     yes      gone     yes      yes      yes      gone     closed
-    0 fail a boom final         gone     yes      yes      gone     yes      gone     yes      yes      yes      gone     closed
-    0 fail-id a boom            gone     yes      yes      gone     yes      gone     yes      yes      yes      id?      closed
-    0 cancelled a               gone     unasked  unasked  gone     unasked  gone     unasked  unasked  yes      gone     closed
-    0 beat a half               gone     yes      yes      gone     yes      gone     yes      yes      yes      gone     closed
-    0 beat-id a half            gone     yes      yes      gone     yes      gone     yes      yes      yes      id?      closed
-    0 pause a id=r9             yes      yes      yes      yes      yes      paused   paused   yes      yes      none?    closed
-    0 unpause a                 -        -        -        -        -        yes      yes      -        -        none?    closed
-    0 reset-activity a          yes      yes      yes      yes      yes      yes      yes      yes      yes      none?    closed
-    0 options a stc=30m         yes      yes      yes      yes      yes      yes      yes      yes      yes      none?    closed
-    0 child-started c           wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
-    0 child-not-started c       wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
-    0 child-closed c completed  wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
-    0 adopt p                   wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong
-    0 answered x                wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
-    0 delivered 0               -        -        -        -        -        -        -        -        -        -        -
-    0 take-back 1               -        -        -        -        -        -        -        -        -        -        -
-    0 take-back 2               -        -        yes      -        -        -        -        -        -        -        -
-    0 tick                      -        -        -        -        -        -        -        -        -        -        -
-    4000 tick                   -        yes      yes      yes      yes      -        yes      yes      yes      yes      -
+                                queued   started  within   backoff  second   paused   parked   parking  pausing  reset    cancel   ended    closed
+    0 signal s                  yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      closed
+    0 cancel                    yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      -
+    0 terminate why             end      end      end      end      end      end      end      end      end      end      end      end      closed
+    0 update u9                 yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      closed
+    0 reset-sticky              -        -        -        -        -        -        -        -        -        -        -        -        closed
+    0 take-task                 task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?
+    0 take-task sticky=mine     task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?
+    0 take-task attempt=9       task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?
+    0 complete                  task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    yes      task?
+    0 complete old              task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?
+    0 complete force            task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    yes      task?
+    0 complete timer(t9,1s)     task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    yes      task?
+    0 complete timer(t9)        task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    yes!     task?
+    0 complete done(ok)         task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    yes!     task?
+    0 fail-task                 task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    yes      task?
+    0 take a                    yes      gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     closed
+    0 take a stamp=9            gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     closed
+    0 return a                  gone     yes      yes      gone     yes      gone     gone     yes      yes      yes      yes      gone     closed
+    0 finish a ok               gone     yes      yes      gone     yes      gone     gone     yes      yes      yes      yes      gone     closed
+    0 finish a#1 ok             gone     yes      yes      gone     gone     gone     gone     yes      yes      yes      yes      gone     closed
+    0 finish-id a ok            yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      id?      closed
+    0 fail a boom               gone     yes      yes      gone     yes      gone     gone     yes      yes      yes      yes      gone     closed
+    0 fail a boom final         gone     yes      yes      gone     yes      gone     gone     yes      yes      yes      yes      gone     closed
+    0 fail-id a boom            gone     yes      yes      gone     yes      gone     gone     yes      yes      yes      yes      id?      closed
+    0 cancelled a               gone     unasked  unasked  gone     unasked  gone     gone     unasked  unasked  unasked  yes      gone     closed
+    0 beat a half               gone     yes      yes      gone     yes      gone     gone     yes      yes      yes      yes      gone     closed
+    0 beat-id a half            gone     yes      yes      gone     yes      gone     gone     yes      yes      yes      yes      id?      closed
+    0 pause a id=r9             yes      yes      yes      yes      yes      paused   yes      yes      paused   yes      yes      none?    closed
+    0 unpause a                 -        -        -        -        -        yes      yes      yes      yes      -        -        none?    closed
+    0 reset-activity a          yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      none?    closed
+    0 options a stc=30m         yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      none?    closed
+    0 park a                    yes      yes      yes      yes      yes      yes      -        -        yes      yes      yes      none?    closed
+    0 resume a                  unparked unparked unparked unparked unparked unparked yes      yes      unparked unparked unparked none?    closed
+    0 schedule-resume a 9s n    unparked unparked unparked unparked unparked unparked yes      yes      unparked unparked unparked none?    closed
+    0 clear-resume a            unparked unparked unparked unparked unparked unparked -        -        unparked unparked unparked none?    closed
+    0 give-up a                 unparked unparked unparked unparked unparked unparked yes      at-work  unparked unparked unparked none?    closed
+    0 retry-now a               no-wait  no-wait  no-wait  yes      no-wait  no-wait  no-wait  no-wait  no-wait  no-wait  no-wait  none?    closed
+    0 change a stc=30m          yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      none?    closed
+    0 change a attempts=1 now   yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      none?    closed
+    0 acknowledge a             no-error no-error no-error yes      yes      no-error yes      yes      no-error no-error no-error no-error no-error
+    0 acknowledge run           no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error
+    0 acknowledge task          no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error
+    0 child-started c           wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
+    0 child-not-started c       wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
+    0 child-closed c completed  wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
+    0 adopt p                   wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong
+    0 answered x                wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
+    0 delivered 0               -        -        -        -        -        -        -        -        -        -        -        -        -
+    0 take-back 1               -        -        -        -        -        -        -        -        -        -        -        -        -
+    0 take-back 2               -        -        yes      -        -        -        -        -        -        -        -        -        -
+    0 tick                      -        -        -        -        -        -        -        -        -        -        -        -        -
+    4000 tick                   -        yes      yes      yes      yes      -        -        yes      yes      yes      yes      yes      -
     ");
 }
 
@@ -340,6 +393,17 @@ fn every_input_while_something_else_is_pending() {
     0 unpause a                 none?    none?    none?    closed   none?    none?
     0 reset-activity a          none?    none?    none?    closed   none?    none?
     0 options a stc=30m         none?    none?    none?    closed   none?    none?
+    0 park a                    none?    none?    none?    closed   none?    none?
+    0 resume a                  none?    none?    none?    closed   none?    none?
+    0 schedule-resume a 9s n    none?    none?    none?    closed   none?    none?
+    0 clear-resume a            none?    none?    none?    closed   none?    none?
+    0 give-up a                 none?    none?    none?    closed   none?    none?
+    0 retry-now a               none?    none?    none?    closed   none?    none?
+    0 change a stc=30m          none?    none?    none?    closed   none?    none?
+    0 change a attempts=1 now   none?    none?    none?    closed   none?    none?
+    0 acknowledge a             no-error no-error no-error no-error no-error no-error
+    0 acknowledge run           no-error no-error no-error no-error no-error no-error
+    0 acknowledge task          no-error no-error no-error no-error no-error no-error
     0 child-started c           yes      -        wrong    closed   wrong    wrong
     0 child-not-started c       yes      wrong    wrong    closed   wrong    wrong
     0 child-closed c completed  yes      yes      wrong    closed   wrong    wrong

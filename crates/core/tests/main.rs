@@ -16,6 +16,7 @@ mod fuzz;
 mod limits;
 mod operator;
 mod own_workers;
+mod parking;
 mod properties;
 mod queries;
 mod resetting;

@@ -157,11 +157,15 @@ impl From<Refused> for Error {
             | Refused::TaskHeartbeatTimeout
             | Refused::ActivityNotFound
             | Refused::UnknownActivityId(_)
-            | Refused::NoActivitySelected => Self::not_found(message),
+            | Refused::NoActivitySelected
+            | Refused::NoError => Self::not_found(message),
             Refused::Closing => Self::busy(message),
-            Refused::AlreadyPaused | Refused::UpdateLimit { .. } => {
-                Self::new(Code::FailedPrecondition, message)
-            }
+            Refused::AlreadyPaused
+            | Refused::UpdateLimit { .. }
+            | Refused::NotParked(_)
+            | Refused::NotWaiting(..)
+            | Refused::AtWork(_)
+            | Refused::Acknowledged(_) => Self::new(Code::FailedPrecondition, message),
             Refused::UpdatesInFlight { .. } => {
                 Self::exhausted(message, ResourceExhaustedCause::ConcurrentLimit)
             }

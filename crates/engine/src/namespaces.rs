@@ -2,10 +2,14 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, PoisonError, RwLock},
+    sync::{
+        Arc, PoisonError, RwLock,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
+use steadfast_core::Rulebook;
 use steadfast_proto::{
     enums::{IndexedValueType, NamespaceState},
     errordetails::NamespaceNotFoundFailure,
@@ -25,6 +29,8 @@ pub(crate) struct Namespace {
     pub(crate) data: NamespaceData,
     /// The limits of its runs.
     pub(crate) limits: Arc<steadfast_core::Limits>,
+    /// What operators say about the failures of its runs.
+    pub(crate) rulebook: Arc<Rulebook>,
 }
 
 /// What is stored of a namespace. A tag is never reused.
@@ -50,6 +56,8 @@ pub(crate) struct NamespaceData {
 #[derive(Debug, Default)]
 pub(crate) struct Namespaces {
     all: RwLock<BTreeMap<String, Arc<Namespace>>>,
+    /// How often one was changed: who keeps something of one looks here whether it still holds.
+    changes: AtomicU64,
     /// Whoever changes one looks at it first: one after the other.
     turn: tokio::sync::Mutex<()>,
 }
@@ -64,7 +72,7 @@ impl Namespace {
         let nanos = u64::try_from(data.retention).unwrap_or_default();
         let retention = Duration::from_nanos(nanos);
         let limits = Arc::new(steadfast_core::Limits { retention, ..limits.clone() });
-        Self { id, name, data, limits }
+        Self { id, name, data, limits, rulebook: Arc::default() }
     }
 
     pub(crate) fn read(
@@ -105,13 +113,25 @@ impl Namespaces {
     }
 
     /// Puts a namespace in the place of the one with the same id.
-    pub(crate) fn insert(&self, namespace: Namespace) {
+    pub(crate) fn insert(&self, mut namespace: Namespace) {
         let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
+        // What operators say about failures is changed on its own.
+        if let Some(old) = all.get(&namespace.name).filter(|old| old.id == namespace.id)
+            && old.rulebook.version > namespace.rulebook.version
+        {
+            namespace.rulebook = Arc::clone(&old.rulebook);
+        }
         // Only a deleted one has changed its name.
         if namespace.is_deleted() {
             all.retain(|_, old| old.id != namespace.id);
         }
         all.insert(namespace.name.clone(), Arc::new(namespace));
+        self.changes.fetch_add(1, Ordering::Release);
+    }
+
+    /// How often a namespace was changed.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Acquire)
     }
 
     /// Forgets a namespace.

@@ -4,12 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use prost::Message as _;
 use steadfast_core::{
-    Attempt, AttemptOutcome, Identity, Key, Kind, MissingEvent, Run, Sink, Stored, Transition,
+    Attempt, AttemptOutcome, Identity, Key, Kind, MissingEvent, Run, RunError, Sink, Stored,
+    Transition, failure::type_of,
 };
-use steadfast_proto::{
-    failure::{Failure, failure::FailureInfo},
-    history::{History, HistoryEvent},
-};
+use steadfast_proto::history::{History, HistoryEvent};
 use steadfast_store::{
     AttemptOutcome as Outcome, AttemptRow, EventBatch, ItemKind, ItemWrite, RunIdentity, RunRows,
     RunWrite, StateRow, codec,
@@ -102,6 +100,9 @@ pub(crate) fn read(rows: &RunRows, namespace: &str) -> Result<Stored, Unreadable
             ItemKind::Message => {
                 stored.messages.insert(number()?, codec::decode(&item.data)?);
             }
+            ItemKind::DeadLetter => {
+                stored.letters.insert(signed(number()?), codec::decode(&item.data)?);
+            }
         }
     }
     Ok(stored)
@@ -139,6 +140,8 @@ impl Sink for Items<'_> {
     fn delete(&mut self, kind: Kind, key: Key<'_>) {
         self.0.push(ItemWrite { kind: item_kind(kind), key: item_key(key), data: None });
     }
+
+    fn error(&mut self, _: i64, _: Option<&RunError>) {}
 }
 
 /// As a `History` message, without first moving the events into one.
@@ -159,7 +162,7 @@ fn attempt(attempt: &Attempt) -> AttemptRow {
         AttemptOutcome::Failed(failure) => (Outcome::Failed, Some(failure)),
         AttemptOutcome::TimedOut(failure) => (Outcome::TimedOut, Some(failure)),
     };
-    let error_type = failure.map(error_type).unwrap_or_default();
+    let error_type = failure.map(type_of).unwrap_or_default();
     let message = failure.map(|failure| failure.message.clone()).unwrap_or_default();
     AttemptRow {
         activity: attempt.scheduled_event_id,
@@ -180,18 +183,6 @@ fn attempt(attempt: &Attempt) -> AttemptRow {
     }
 }
 
-fn error_type(failure: &Failure) -> String {
-    match &failure.failure_info {
-        Some(FailureInfo::ApplicationFailureInfo(info)) => info.r#type.clone(),
-        Some(FailureInfo::TimeoutFailureInfo(info)) => {
-            let name = info.timeout_type().as_str_name().trim_start_matches("TIMEOUT_TYPE_");
-            format!("Timeout:{name}")
-        }
-        Some(FailureInfo::ServerFailureInfo(_)) => "Server".to_owned(),
-        _ => String::new(),
-    }
-}
-
 fn item_kind(kind: Kind) -> ItemKind {
     match kind {
         Kind::Activity => ItemKind::Activity,
@@ -202,6 +193,7 @@ fn item_kind(kind: Kind) -> ItemKind {
         Kind::Request => ItemKind::Request,
         Kind::Buffered => ItemKind::Buffered,
         Kind::Message => ItemKind::Message,
+        Kind::DeadLetter => ItemKind::DeadLetter,
     }
 }
 

@@ -4,7 +4,8 @@
 //! no policy ──────────────► fail        policy not set
 //! cancel requested ───────► fail        cancel requested
 //! cancelled, terminated ──► fail        non-retryable
-//! rules, first match that is not used up; else the default
+//! an operator's rules, the policy's, an operator's again: the first match that is not used up;
+//! else the default
 //!   non-retryable ────────► fail        unless an operator's rule forces it
 //!   schedule-to-* timeout ► fail        unless the rule ends it in its own way
 //!   fail, park, … ────────► as the rule says
@@ -30,7 +31,7 @@ use crate::{
     layer::Layer,
     matcher::{Occasion, Place},
     policy::Policy,
-    rule::{Action, Behaviour, Ending, Limits},
+    rule::{Action, Behaviour, Ending, Limits, Overlay},
     seed::Seed,
     state::State,
     time::Timestamp,
@@ -51,6 +52,8 @@ pub struct Signals<'a> {
     pub held: Option<Held>,
     /// Where it happened, for rules that ask.
     pub place: Place<'a>,
+    /// What an operator says beside the policy.
+    pub overlay: Overlay<'a>,
 }
 
 /// Why a downstream is not to be called for now.
@@ -147,7 +150,8 @@ impl<'a> Case<'a> {
     /// The first rule that matches and has something left to offer, else the default.
     fn plan(&self) -> Plan<'a> {
         let occasion = self.occasion();
-        for (index, placed) in self.policy.rules().iter().enumerate() {
+        let rules = self.signals.overlay.around(self.policy.rules());
+        for (index, placed) in rules.enumerate() {
             let behaviour = &placed.rule.then;
             if !placed.rule.when.matches(self.failure, &occasion) {
                 continue;

@@ -55,10 +55,10 @@ pub struct Why {
     pub grows: bool,
 }
 
-/// A rule of the policy that was asked.
+/// A rule that was asked.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct RuleRef {
-    /// Its place in `Policy::rules`.
+    /// Its place among all rules that were asked: in `Overlay::around`.
     pub index: usize,
     /// Its identity.
     pub id: RuleId,

@@ -55,7 +55,7 @@ pub use jitter::{Draw, Jitter};
 pub use layer::Layer;
 pub use matcher::{CauseDepth, Matcher, Occasion, Place};
 pub use policy::{Draft, Fault, Invalid, Policy};
-pub use rule::{Action, Behaviour, Ending, Limits, PlacedRule, Rule, RuleId};
+pub use rule::{Action, Behaviour, Ending, Limits, Overlay, PlacedRule, Rule, RuleId};
 pub use seed::{Seed, Unit};
 pub use state::State;
 pub use time::Timestamp;

@@ -4,6 +4,7 @@
 //! one list that remembers who wrote what, are a [`Policy`], which is what `decide` reads.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -236,15 +237,6 @@ impl Policy {
         Self::compile(vec![(Layer::CallSite, draft)])
     }
 
-    fn place(&mut self, rule: Rule, layer: Layer) {
-        let is_twin = |placed: &&PlacedRule| {
-            let twin = &placed.rule;
-            (placed.layer, &twin.when, twin.then.action) == (layer, &rule.when, rule.then.action)
-        };
-        let twins = self.rules.iter().filter(is_twin).count();
-        self.rules.push(PlacedRule::new(rule, layer, twins));
-    }
-
     fn compile(drafts: Vec<(Layer, Draft)>) -> Self {
         let mut policy = Self {
             name: String::new(),
@@ -255,11 +247,14 @@ impl Policy {
             on_exhausted: Ending::Fail,
         };
         let (mut default, mut ending) = (None, None);
+        let none: Arc<str> = Arc::default();
         for (layer, draft) in drafts {
             if policy.name.is_empty() {
                 policy.name = draft.name;
             }
-            draft.rules.into_iter().for_each(|rule| policy.place(rule, layer));
+            for rule in draft.rules {
+                PlacedRule::place(&mut policy.rules, rule, layer, Arc::clone(&none));
+            }
             policy.limits = policy.limits.or(draft.limits);
             default = default.or_else(|| draft.default.map(|default| (layer, default)));
             ending = ending.or(draft.on_exhausted);

@@ -1,6 +1,7 @@
 //! A rule: which failures, and what happens to them.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -103,6 +104,18 @@ pub struct PlacedRule {
     pub layer: Layer,
     /// Its identity, under which its failures are counted.
     pub id: RuleId,
+    /// The named policy that it was written in, like `stripe@3`; empty for the work's own.
+    pub source: Arc<str>,
+}
+
+/// Rules that hold beside the policy of the work, without a merge: asked before its own rules, or
+/// after them and before its default.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Overlay<'a> {
+    /// Asked before the policy's own rules.
+    pub before: &'a [PlacedRule],
+    /// Asked after them.
+    pub after: &'a [PlacedRule],
 }
 
 /// The identity of a rule: the same as long as its layer, criteria and action are, whatever is
@@ -190,10 +203,33 @@ impl Limits {
 }
 
 impl PlacedRule {
+    /// Puts a rule behind those that are there.
+    pub fn place(all: &mut Vec<Self>, rule: Rule, layer: Layer, source: Arc<str>) {
+        let is_twin = |placed: &&Self| {
+            let twin = &placed.rule;
+            (placed.layer, &twin.when, twin.then.action) == (layer, &rule.when, rule.then.action)
+        };
+        let twins = all.iter().filter(is_twin).count();
+        all.push(Self::new(rule, layer, twins, source));
+    }
+
     /// `twins` is how many rules before it are told by the same words: the steps of a ladder.
-    pub(crate) fn new(rule: Rule, layer: Layer, twins: usize) -> Self {
+    fn new(rule: Rule, layer: Layer, twins: usize, source: Arc<str>) -> Self {
         let text = format!("{layer}|{}|{}|{twins}", rule.when, rule.then.action);
-        Self { rule, layer, id: RuleId(xxh3_64(text.as_bytes())) }
+        Self { rule, layer, id: RuleId(xxh3_64(text.as_bytes())), source }
+    }
+}
+
+impl<'a> Overlay<'a> {
+    /// Whether it says nothing.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.before.is_empty() && self.after.is_empty()
+    }
+
+    /// All rules in the order in which they are asked, where `own` are those of the policy.
+    pub fn around(&self, own: &'a [PlacedRule]) -> impl Iterator<Item = &'a PlacedRule> {
+        self.before.iter().chain(own).chain(self.after)
     }
 }
 

@@ -114,6 +114,8 @@ pub enum ItemKind {
     Buffered = 7,
     /// A message to another run that is not yet acknowledged, by its number.
     Message = 8,
+    /// What is left of a dead-lettered activity, by its scheduled event id.
+    DeadLetter = 9,
 }
 
 /// One pending thing of a run.
@@ -353,6 +355,7 @@ impl ItemKind {
             Self::Request => 6,
             Self::Buffered => 7,
             Self::Message => 8,
+            Self::DeadLetter => 9,
         }
     }
 
@@ -367,6 +370,7 @@ impl ItemKind {
             6 => Some(Self::Request),
             7 => Some(Self::Buffered),
             8 => Some(Self::Message),
+            9 => Some(Self::DeadLetter),
             _ => None,
         }
     }

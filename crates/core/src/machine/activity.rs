@@ -223,6 +223,13 @@ pub(crate) fn log(tx: &Tx<'_>, activity: &Activity, outcome: AttemptOutcome) -> 
         outcome,
         why: String::new(),
         next_at: None,
+        rule: String::new(),
+        layer: "",
+        policy: String::new(),
+        source: "",
+        delay: None,
+        class: "",
+        parked: false,
     }
 }
 

@@ -15,13 +15,14 @@ use steadfast_proto::activity::ActivityOptions;
 use steadfast_retry::Timestamp;
 
 use crate::{
+    activity::Timeouts,
     input::{PauseActivity, ResetActivity, Selector, UnpauseActivity, UpdateActivityOptions},
-    machine::{activity, activity_retry, activity_schedule::limits_within},
+    machine::{activity, activity_park, activity_retry, activity_schedule::limits_within},
     policy,
     refused::Refused,
     run::Run,
     span::{checked, to_wire},
-    state::{Activity, Pause, Timeouts},
+    state::{Activity, Pause},
     tx::Tx,
 };
 
@@ -57,7 +58,7 @@ pub(crate) fn pause(tx: &mut Tx<'_>, input: &PauseActivity) -> Result<(), Refuse
 /// counted anew.
 pub(crate) fn unpause(tx: &mut Tx<'_>, input: &UnpauseActivity) -> Result<(), Refused> {
     for id in select(tx.run, &input.selector)? {
-        if !tx.run.activities.get(&id).is_some_and(Activity::is_paused) {
+        if !tx.run.activities.get(&id).is_some_and(Activity::is_held_back) {
             continue;
         }
         let Some(activity) = tx.run.activities.get_mut(&id) else { continue };
@@ -68,10 +69,13 @@ pub(crate) fn unpause(tx: &mut Tx<'_>, input: &UnpauseActivity) -> Result<(), Re
         if input.reset_heartbeat {
             forget_heartbeat(activity);
         }
-        if activity.is_started() {
-            continue;
-        }
-        if let Some(earliest) = activity_retry::go_on(tx, id) {
+        if activity.is_parked() {
+            // To the public protocol it was paused by a rule.
+            let delay = spread(tx, input.jitter);
+            activity_park::unpark(tx, id, delay, "unpaused".to_owned());
+        } else if !activity.is_started()
+            && let Some(earliest) = activity_retry::go_on(tx, id)
+        {
             dispatch(tx, id, earliest, input.jitter);
         }
     }
@@ -84,16 +88,17 @@ pub(crate) fn reset(tx: &mut Tx<'_>, input: &ResetActivity) -> Result<(), Refuse
     for id in select(tx.run, &input.selector)? {
         let Some(activity) = tx.run.activities.get_mut(&id) else { continue };
         if input.restore_options {
-            activity.row.options = None;
+            restore(activity);
         }
         if !input.keep_paused {
             activity.row.pause = None;
+            activity.row.park = None;
         }
         if input.reset_heartbeat {
             forget_heartbeat(activity);
         }
         start_over(activity);
-        if !activity.is_started() && !activity.is_paused() {
+        if !activity.is_started() && !activity.is_held_back() {
             dispatch(tx, id, tx.now, input.jitter);
         }
     }
@@ -110,10 +115,14 @@ pub(crate) fn update(tx: &mut Tx<'_>, input: &UpdateActivityOptions) -> Result<(
     let run_timeout = tx.run.run_timeout();
     for id in selected {
         let Some(activity) = tx.run.activities.get_mut(&id) else { continue };
-        activity.row.options =
-            if input.restore_original { None } else { Some(merged(activity, input, run_timeout)?) };
+        if input.restore_original {
+            restore(activity);
+        } else {
+            activity.row.options =
+                Some(merged(activity, &input.options, &input.mask, run_timeout)?);
+        }
         activity.row.stamp += 1;
-        if activity.is_started() || activity.is_paused() {
+        if activity.is_started() || activity.is_held_back() {
             continue;
         }
         if activity.row.queued {
@@ -144,20 +153,23 @@ pub(crate) fn effective(activity: &Activity) -> ActivityOptions {
     }
 }
 
-fn select(run: &Run, selector: &Selector) -> Result<Vec<i64>, Refused> {
+/// The pending activities that are meant.
+pub(crate) fn select(run: &Run, selector: &Selector) -> Result<Vec<i64>, Refused> {
     let of = |wanted: &dyn Fn(&Activity) -> bool| {
         let all = run.activities.iter().filter(|(_, activity)| wanted(activity));
         all.map(|(id, _)| *id).collect::<Vec<_>>()
     };
     let selected = match selector {
         Selector::Id(name) => run.activities.named(name).copied().into_iter().collect(),
+        Selector::Event(id) => run.activities.get(id).map(|_| *id).into_iter().collect(),
         Selector::Type(name) => of(&|activity| activity.type_name() == name),
         Selector::All => return Ok(of(&|_| true)),
     };
     if selected.is_empty() { Err(Refused::NoActivitySelected) } else { Ok(selected) }
 }
 
-fn start_over(activity: &mut Activity) {
+/// Counts its attempts anew.
+pub(crate) fn start_over(activity: &mut Activity) {
     if activity.is_started() {
         activity.row.reset = true;
     } else {
@@ -166,7 +178,7 @@ fn start_over(activity: &mut Activity) {
     }
 }
 
-fn forget_heartbeat(activity: &mut Activity) {
+pub(crate) fn forget_heartbeat(activity: &mut Activity) {
     if activity.is_started() {
         activity.row.reset_heartbeat = true;
     } else {
@@ -175,11 +187,22 @@ fn forget_heartbeat(activity: &mut Activity) {
     }
 }
 
-fn dispatch(tx: &mut Tx<'_>, id: i64, earliest: Timestamp, jitter: Duration) {
-    let delay = match u64::try_from(jitter.as_nanos()).unwrap_or(u64::MAX) {
+/// Back to what the workflow asked for.
+fn restore(activity: &mut Activity) {
+    activity.row.options = None;
+    activity.row.policy.clear();
+}
+
+fn spread(tx: &mut Tx<'_>, jitter: Duration) -> Duration {
+    match u64::try_from(jitter.as_nanos()).unwrap_or(u64::MAX) {
         0 => Duration::ZERO,
         range => Duration::from_nanos(tx.entropy.nonce() % range),
-    };
+    }
+}
+
+/// Has the next attempt due at `earliest`, or a while after.
+pub(crate) fn dispatch(tx: &mut Tx<'_>, id: i64, earliest: Timestamp, jitter: Duration) {
+    let delay = spread(tx, jitter);
     let at = earliest.after(delay);
     let Some(activity) = tx.run.activities.get_mut(&id) else { return };
     activity.row.stamp += 1;
@@ -190,16 +213,21 @@ fn dispatch(tx: &mut Tx<'_>, id: i64, earliest: Timestamp, jitter: Duration) {
     }
 }
 
-fn merged(
-    activity: &Activity,
-    input: &UpdateActivityOptions,
+/// The options with those taken from `new` that the mask names. A policy among them takes the place
+/// of any other that an operator gave before.
+pub(crate) fn merged(
+    activity: &mut Activity,
+    new: &ActivityOptions,
+    mask: &[String],
     run_timeout: Duration,
 ) -> Result<ActivityOptions, Refused> {
+    if mask.iter().any(|path| path.starts_with("retry_policy")) {
+        activity.row.policy.clear();
+    }
     let mut options = effective(activity);
     let mut retry_policy = options.retry_policy.clone().unwrap_or_default();
-    let new = &input.options;
     let new_policy = new.retry_policy.clone().unwrap_or_default();
-    for path in &input.mask {
+    for path in mask {
         match path.as_str() {
             "task_queue" | "task_queue.name" => options.task_queue.clone_from(&new.task_queue),
             "schedule_to_close_timeout" => {

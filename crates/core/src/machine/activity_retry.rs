@@ -1,6 +1,7 @@
 //! What becomes of an activity whose attempt failed or took too long.
 //!
-//! Whether it is tried again is said by [`activity_policy`]; this file carries it out.
+//! Whether it is tried again is said by [`activity_policy`], what becomes of it by
+//! [`activity_fate`]; this file carries it out.
 
 use steadfast_proto::{
     enums,
@@ -15,12 +16,15 @@ use crate::{
     input::{FailActivity, Heartbeat},
     machine::{
         activity::{self, close, log},
-        activity_policy::{self, Ended, Verdict},
+        activity_fate::{self, Fate, OUT_OF_TIME},
+        activity_park,
+        activity_policy::{self, Asked, Ended, Verdict},
     },
+    parked::Park,
     refused::Refused,
     size,
-    state::Activity,
-    transition::{AttemptOutcome, Effect},
+    state::{Activity, ActivityRow},
+    transition::{Attempt, AttemptOutcome, Effect},
     tx::Tx,
 };
 
@@ -36,6 +40,9 @@ pub(crate) fn report_failure(tx: &mut Tx<'_>, input: FailActivity) -> Result<(),
         activity::heartbeat(tx, beat)?;
     }
     let failure = input.failure.unwrap_or_else(|| of_server("activity failed", false));
+    if let Some(activity) = tx.run.activities.get_mut(&id) {
+        activity.row.crashes = 0;
+    }
     attempt_failed(tx, id, failure, &input.identity);
     Ok(())
 }
@@ -48,6 +55,7 @@ pub(crate) fn take_back(tx: &mut Tx<'_>, process: u64) {
         let Some(activity) = tx.run.activities.get(&id) else { continue };
         if activity.row.process < process {
             let identity = activity.row.identity.clone();
+            count_crash(tx, id);
             attempt_failed(tx, id, of_lost_worker(), &identity);
         }
     }
@@ -62,8 +70,9 @@ fn attempt_failed(tx: &mut Tx<'_>, id: i64, failure: Failure, identity: &str) {
     } else {
         failure
     };
-    if !goes_on(tx, id, &verdict, &failure, AttemptOutcome::Failed) {
-        write_failed(tx, id, failure, retry_state(verdict.decision.retry_state()), identity);
+    let state = retry_state(verdict.decision.retry_state());
+    if !goes_on(tx, id, verdict, &failure, AttemptOutcome::Failed) {
+        write_failed(tx, id, failure, state, identity);
     }
 }
 
@@ -96,22 +105,57 @@ pub(crate) fn due(tx: &mut Tx<'_>, id: i64) {
         }
         ActivityDeadline::Heartbeat => attempt_timed_out(tx, id, enums::TimeoutType::Heartbeat),
         ActivityDeadline::ScheduleToStart => {
-            let failure = timeout(
-                activity,
-                enums::TimeoutType::ScheduleToStart,
-                "activity ScheduleToStart timeout",
-            );
-            write_timed_out(tx, id, failure, enums::RetryState::Timeout.into());
+            let kind = enums::TimeoutType::ScheduleToStart;
+            let failure = timeout(activity, kind, "activity ScheduleToStart timeout");
+            ran_out_of_time(tx, id, failure);
         }
         ActivityDeadline::ScheduleToClose => {
             let failure = timeout(activity, enums::TimeoutType::ScheduleToClose, NO_TIME);
-            if activity.is_started() {
-                let attempt = log(tx, activity, AttemptOutcome::TimedOut(failure.clone()));
-                tx.out.attempts.push(attempt);
-            }
-            write_timed_out(tx, id, failure, enums::RetryState::Timeout.into());
+            ran_out_of_time(tx, id, failure);
         }
+        ActivityDeadline::Resume => {
+            activity_park::resume_by_policy(tx, id);
+            due(tx, id);
+        }
+        ActivityDeadline::Expire => activity_park::expire(tx, id),
     }
+}
+
+/// A clock ran out that spans the attempts: no policy is asked.
+fn ran_out_of_time(tx: &mut Tx<'_>, id: i64, failure: Failure) {
+    let Some(activity) = tx.run.activities.get(&id) else { return };
+    let fate = activity_fate::of(tx, activity, &OUT_OF_TIME, &failure);
+    let words = fate.words(&OUT_OF_TIME);
+    if activity.is_started() {
+        let mut attempt = log(tx, activity, AttemptOutcome::TimedOut(failure.clone()));
+        attempt.why.clone_from(&words);
+        tell(tx, &mut attempt, &fate, &OUT_OF_TIME);
+        tx.out.attempts.push(attempt);
+    }
+    match fate {
+        Fate::Parks(park) => return set_aside(tx, id, failure, park, words),
+        Fate::Dies => activity_fate::bury(tx, id, &failure, words),
+        Fate::Fails | Fate::Again(_) => {}
+    }
+    write_timed_out(tx, id, failure, enums::RetryState::Timeout.into());
+}
+
+/// Keeps for a resume what no worker has, or what a worker is too late with.
+fn set_aside(tx: &mut Tx<'_>, id: i64, failure: Failure, park: Park, words: String) {
+    let is_started = tx.run.activities.get(&id).is_some_and(Activity::is_started);
+    if is_started {
+        return prepare_next(tx, id, failure, Next { at: tx.now, park: Some(park), words });
+    }
+    let (now, bytes_max) = (tx.now.0, tx.limits.last_failure_bytes_max);
+    let Some(activity) = tx.run.activities.get_mut(&id) else { return };
+    let row = &mut activity.row;
+    row.last_failure = Some(shortened(failure, bytes_max));
+    row.last_ended_at = now;
+    row.queued = false;
+    row.stamp += 1;
+    remember_failure(row, now, words);
+    row.acknowledged = None;
+    row.park = Some(park);
 }
 
 /// Puts the next attempt on its queue.
@@ -131,13 +175,17 @@ fn attempt_timed_out(tx: &mut Tx<'_>, id: i64, kind: enums::TimeoutType) {
     };
     let details = activity.row.heartbeat_details.clone();
     let failure = of_timeout(kind, message, details);
+    if kind == enums::TimeoutType::Heartbeat {
+        count_crash(tx, id);
+    }
     let Some(verdict) = activity_policy::ask(tx, id, &failure) else { return };
-    if goes_on(tx, id, &verdict, &failure, AttemptOutcome::TimedOut) {
+    let decision = verdict.decision;
+    if goes_on(tx, id, verdict, &failure, AttemptOutcome::TimedOut) {
         return;
     }
-    let state = retry_state(verdict.decision.retry_state());
+    let state = retry_state(decision.retry_state());
     let Some(activity) = tx.run.activities.get(&id) else { return };
-    let last = if matches!(verdict.decision.why().reason, Reason::Deadline { .. }) {
+    let last = if matches!(decision.why().reason, Reason::Deadline { .. }) {
         timeout(activity, enums::TimeoutType::ScheduleToClose, NO_TIME)
     } else {
         timeout(activity, kind, message)
@@ -145,28 +193,56 @@ fn attempt_timed_out(tx: &mut Tx<'_>, id: i64, kind: enums::TimeoutType) {
     write_timed_out(tx, id, last, state);
 }
 
+/// A worker was never heard of again.
+fn count_crash(tx: &mut Tx<'_>, id: i64) {
+    if let Some(activity) = tx.run.activities.get_mut(&id) {
+        activity.row.crashes = activity.row.crashes.saturating_add(1);
+    }
+}
+
 /// A paused activity may go on: says when its next attempt is due, by its policy and counted from
-/// when the last one ended. If there is to be none, it has ended with this.
+/// when the last one ended. If there is to be none, it has ended with this, or is parked.
 pub(crate) fn go_on(tx: &mut Tx<'_>, id: i64) -> Option<Timestamp> {
     let row = &tx.run.activities.get(&id)?.row;
+    if row.granted {
+        return Some(Timestamp(row.scheduled_at).max(tx.now));
+    }
     let Some(failure) = row.last_failure.clone().filter(|_| row.attempt > 1) else {
         return Some(tx.now);
     };
     let verdict = activity_policy::ask_about(tx, id, &failure, &Ended::before(row))?;
-    if let Some(at) = verdict.decision.retry_at() {
-        tx.run.activities.get_mut(&id)?.row.counted = verdict.after;
-        return Some(at.max(tx.now));
+    let activity = tx.run.activities.get(&id)?;
+    let fate = activity_fate::of(tx, activity, &verdict.decision, &failure);
+    let words = fate.words(&verdict.decision);
+    let row = &mut tx.run.activities.get_mut(&id)?.row;
+    match fate {
+        Fate::Again(at) => {
+            row.counted = verdict.after;
+            return Some(at.max(tx.now));
+        }
+        Fate::Parks(park) => {
+            row.counted = verdict.after;
+            row.stamp += 1;
+            row.queued = false;
+            row.words = words;
+            row.park = Some(park);
+            return None;
+        }
+        Fate::Dies => activity_fate::bury(tx, id, &failure, words),
+        Fate::Fails => {}
     }
-    end_after_pause(tx, id, failure, retry_state(verdict.decision.retry_state()));
+    end_while_waiting(tx, id, failure, retry_state(verdict.decision.retry_state()));
     None
 }
 
-/// The history tells of the last attempt that there was.
-fn end_after_pause(tx: &mut Tx<'_>, id: i64, failure: Failure, retry_state: i32) {
+/// Ends an activity that no worker has. The history tells of the last attempt that there was.
+pub(crate) fn end_while_waiting(tx: &mut Tx<'_>, id: i64, failure: Failure, retry_state: i32) {
     let Some(activity) = tx.run.activities.get_mut(&id) else { return };
     let row = &mut activity.row;
-    row.attempt -= 1;
-    row.started_at = row.last_started_at;
+    if row.attempt > 1 && row.last_started_at != 0 {
+        row.attempt -= 1;
+        row.started_at = row.last_started_at;
+    }
     row.last_failure = None;
     let identity = row.identity.clone();
     if matches!(failure.failure_info, Some(FailureInfo::TimeoutFailureInfo(_))) {
@@ -176,38 +252,69 @@ fn end_after_pause(tx: &mut Tx<'_>, id: i64, failure: Failure, retry_state: i32)
     }
 }
 
-/// Logs the attempt and, if there is to be another one, prepares it. Says whether there is.
+/// Logs the attempt and does with the activity what is to become of it, unless it fails. Says
+/// whether it is still there.
 fn goes_on(
     tx: &mut Tx<'_>,
     id: i64,
-    verdict: &Verdict,
+    verdict: Verdict,
     failure: &Failure,
     outcome: fn(Failure) -> AttemptOutcome,
 ) -> bool {
+    let Some(activity) = tx.run.activities.get(&id) else { return false };
     let decision = verdict.decision;
-    let next = match decision {
-        Decision::RetryAt { at, .. } => Some(at),
-        Decision::Park { until, .. } => Some(until.unwrap_or(tx.now)),
-        Decision::Exhausted { .. } | Decision::Fail { .. } => None,
-    };
-    if let Some(activity) = tx.run.activities.get(&id) {
-        let mut attempt = log(tx, activity, outcome(failure.clone()));
-        attempt.why = decision.to_string();
-        attempt.next_at = decision.retry_at();
-        tx.out.attempts.push(attempt);
-    }
-    if let Some(at) = next {
-        if let Some(activity) = tx.run.activities.get_mut(&id) {
-            activity.row.counted_before.clone_from(&verdict.before);
-            activity.row.counted.clone_from(&verdict.after);
+    let fate = activity_fate::of(tx, activity, &decision, failure);
+    let words = fate.words(&decision);
+    let mut attempt = log(tx, activity, outcome(failure.clone()));
+    attempt.why.clone_from(&words);
+    let Asked { rule, layer, policy, class } = verdict.asked;
+    attempt = Attempt { rule, layer, policy, class, ..attempt };
+    tell(tx, &mut attempt, &fate, &decision);
+    tx.out.attempts.push(attempt);
+    let (at, park) = match fate {
+        Fate::Again(at) => (at, None),
+        Fate::Parks(park) => (tx.now, Some(park)),
+        Fate::Dies => {
+            activity_fate::bury(tx, id, failure, words);
+            return false;
         }
-        prepare_next(tx, id, failure.clone(), at);
+        Fate::Fails => return false,
+    };
+    if let Some(activity) = tx.run.activities.get_mut(&id) {
+        activity.row.counted_before = verdict.before;
+        activity.row.counted = verdict.after;
     }
-    next.is_some()
+    prepare_next(tx, id, failure.clone(), Next { at, park, words });
+    true
+}
+
+/// Completes the log of an attempt with what comes next, and who says so.
+fn tell(tx: &Tx<'_>, attempt: &mut Attempt, fate: &Fate, decision: &Decision) {
+    attempt.next_at = fate.next_at();
+    attempt.delay = attempt.next_at.map(|at| at.since(tx.now));
+    attempt.parked = matches!(fate, Fate::Parks(_));
+    attempt.source = match (fate, decision.why().reason) {
+        (Fate::Dies | Fate::Fails, _) => "",
+        (_, Reason::Paused) => "operator",
+        (_, Reason::NextDelay) => "next_delay",
+        (_, Reason::RetryAfter | Reason::HintTooFar) => "retry_after",
+        (_, Reason::BreakerOpen) => "breaker",
+        (_, Reason::BudgetSpent) => "budget",
+        (Fate::Again(_), _) => "backoff",
+        (Fate::Parks(park), _) if park.resume_at != 0 => "resume",
+        (Fate::Parks(_), _) => "park",
+    };
+}
+
+/// What comes after an attempt that has ended badly.
+struct Next {
+    at: Timestamp,
+    park: Option<Park>,
+    words: String,
 }
 
 /// The next attempt knows why the one before failed and how far it had come.
-fn prepare_next(tx: &mut Tx<'_>, id: i64, failure: Failure, at: Timestamp) {
+fn prepare_next(tx: &mut Tx<'_>, id: i64, failure: Failure, next: Next) {
     let (now, bytes_max) = (tx.now, tx.limits.last_failure_bytes_max);
     let Some(activity) = tx.run.activities.get_mut(&id) else { return };
     let row = &mut activity.row;
@@ -220,11 +327,27 @@ fn prepare_next(tx: &mut Tx<'_>, id: i64, failure: Failure, at: Timestamp) {
     row.nonce = 0;
     row.request_id.clear();
     row.process = 0;
-    row.scheduled_at = at.0;
+    row.scheduled_at = next.at.0;
     row.queued = false;
-    if at <= now && !activity.is_paused() {
+    remember_failure(row, now.0, next.words);
+    if next.park.is_some() {
+        // Whoever has taken note of it knew nothing of this.
+        row.acknowledged = None;
+        row.park = next.park;
+    }
+    if next.at <= now && !activity.is_held_back() {
         enqueue(tx, id);
     }
+}
+
+/// What is told of a failure, and what was meant for one attempt only, is over with it.
+fn remember_failure(row: &mut ActivityRow, now: i64, words: String) {
+    if row.first_failed_at == 0 {
+        row.first_failed_at = now;
+    }
+    row.words = words;
+    row.granted = false;
+    row.next_only = None;
 }
 
 /// A timeout that ends the activity: it carries the last heartbeat and the last real failure.

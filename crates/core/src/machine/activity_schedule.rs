@@ -9,6 +9,7 @@ use steadfast_proto::{
 };
 
 use crate::{
+    activity::Timeouts,
     bad, ending,
     limits::Limits,
     policy,
@@ -16,7 +17,7 @@ use crate::{
     run::Run,
     size,
     span::to_wire,
-    state::{Activity, Timeouts},
+    state::Activity,
     transition::Effect,
     tx::{Note, Tx},
 };

@@ -1,7 +1,11 @@
 //! One file for each thing that a run can be asked to do or waits on, its state chart on top.
 
+pub(crate) mod acknowledge;
 pub(crate) mod activity;
+pub(crate) mod activity_change;
+pub(crate) mod activity_fate;
 pub(crate) mod activity_options;
+pub(crate) mod activity_park;
 pub(crate) mod activity_policy;
 pub(crate) mod activity_retry;
 pub(crate) mod activity_schedule;

@@ -166,7 +166,8 @@ fn begin(tx: &mut Tx<'_>, mut started: Started) -> String {
         cadence: following_terms(tx, initiator),
         scheduled_by: tx.run.state.scheduled_by.clone(),
     };
-    let context = Context { now: tx.now, entropy: tx.entropy.split(), limits: tx.limits };
+    let entropy = tx.entropy.split();
+    let context = Context { now: tx.now, entropy, limits: tx.limits, rules: tx.rules };
     tx.out.successor = Some(Box::new(create::create(start, context)));
     run_id
 }

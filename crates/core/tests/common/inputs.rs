@@ -18,6 +18,7 @@ use steadfast_proto::{
 
 use super::{
     commands::{self, failure, payload, queue, retry_policy},
+    operators,
     words::{Call, length},
     world::Story,
 };
@@ -114,6 +115,8 @@ pub(crate) fn input(story: &Story, call: &Call) -> Input {
             details: payload(call.opt(1)),
         }),
         "pause" | "unpause" | "reset-activity" | "options" => operate(call),
+        "park" | "resume" | "schedule-resume" | "clear-resume" | "give-up" | "retry-now"
+        | "change" | "acknowledge" => operators::input(run, call),
         "child-started" => Input::ChildStarted(ChildStarted {
             initiated_event_id: child(run, call.arg(0)),
             run_id: call.opt(1).unwrap_or("child-run").to_owned(),
@@ -282,12 +285,20 @@ fn token(story: &Story, name: &str) -> ActivityToken {
     token.cloned().unwrap_or(ActivityToken::Attempt { scheduled_event_id: 0, attempt: 1, nonce: 7 })
 }
 
-fn operate(call: &Call) -> Input {
-    let selector = match (call.get("type"), call.arg(0)) {
+/// Which activities are meant: an id, `#5` for a scheduled event, `all`, or `- type=Charge`.
+pub(crate) fn selector(call: &Call) -> Selector {
+    match (call.get("type"), call.arg(0)) {
         (Some(kind), _) => Selector::Type(kind.to_owned()),
         (None, "all") => Selector::All,
-        (None, id) => Selector::Id(id.to_owned()),
-    };
+        (None, id) => match id.strip_prefix('#') {
+            Some(event) => Selector::Event(event.parse().expect("an event id")),
+            None => Selector::Id(id.to_owned()),
+        },
+    }
+}
+
+fn operate(call: &Call) -> Input {
+    let selector = selector(call);
     let jitter = call.get("jitter").map(length).unwrap_or_default();
     match call.name.as_str() {
         "pause" => Input::PauseActivity(PauseActivity {
@@ -313,7 +324,8 @@ fn operate(call: &Call) -> Input {
     }
 }
 
-fn options(selector: Selector, call: &Call) -> UpdateActivityOptions {
+/// Options and which of them are named.
+pub(crate) fn options(selector: Selector, call: &Call) -> UpdateActivityOptions {
     let names = [
         ("s2c", "schedule_to_close_timeout"),
         ("s2s", "schedule_to_start_timeout"),

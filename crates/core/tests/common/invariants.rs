@@ -38,6 +38,7 @@ fn restoring_changes_nothing(run: &Run, restored: &Run) {
     assert_eq!(all(run.externals()), all(restored.externals()));
     assert_eq!(all(run.buffered()), all(restored.buffered()));
     assert_eq!(all(run.messages()), all(restored.messages()));
+    assert_eq!(all(run.letters()), all(restored.letters()));
     assert_eq!(kept_updates(run), kept_updates(restored));
     assert_eq!(run.next_due(), restored.next_due());
     assert_eq!(run.has_work(), restored.has_work());

@@ -17,6 +17,7 @@
 pub(crate) mod commands;
 pub(crate) mod inputs;
 pub(crate) mod invariants;
+pub(crate) mod operators;
 pub(crate) mod rows;
 pub(crate) mod show;
 pub(crate) mod words;

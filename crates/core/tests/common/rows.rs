@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use prost::Message;
-use steadfast_core::{Identity, Key, Kind, Run, Sink, State, Stored};
+use steadfast_core::{Identity, Key, Kind, Run, RunError, Sink, State, Stored};
 use steadfast_proto::history::HistoryEvent;
 
 /// The rows of one run.
@@ -11,6 +11,7 @@ use steadfast_proto::history::HistoryEvent;
 pub(crate) struct Rows {
     state: Vec<u8>,
     rows: BTreeMap<(Kind, Name), Vec<u8>>,
+    pub(crate) errors: BTreeMap<i64, RunError>,
 }
 
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -63,6 +64,14 @@ impl Sink for Changes<'_> {
         self.count += 1;
         self.rows.rows.remove(&(kind, name(key)));
     }
+
+    fn error(&mut self, subject: i64, error: Option<&RunError>) {
+        self.count += 1;
+        match error {
+            Some(error) => _ = self.rows.errors.insert(subject, error.clone()),
+            None => _ = self.rows.errors.remove(&subject).expect("an error that was written"),
+        }
+    }
 }
 
 fn name(key: Key<'_>) -> Name {
@@ -97,6 +106,9 @@ fn put(stored: &mut Stored, kind: Kind, name: &Name, row: &[u8]) {
         }
         (Kind::Message, Name::Number(number)) => {
             stored.messages.insert(*number, read(row));
+        }
+        (Kind::DeadLetter, Name::Number(id)) => {
+            stored.letters.insert(id.cast_signed(), read(row));
         }
         (kind, name) => panic!("a row of kind {kind:?} is not called {name:?}"),
     }

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use steadfast_core::{Effect, Notice, Run, Timestamp, UpdateProgress, span::from_wire, text};
+use steadfast_core::{
+    Attempt, Effect, Notice, Run, RunError, Timestamp, UpdateProgress, span::from_wire, text,
+};
 use steadfast_proto::{enums, update::outcome::Value, workflow::PendingActivityInfo};
 
 use super::{
@@ -47,6 +49,24 @@ pub(crate) fn show(world: &World, call: &Call) -> String {
                 let why = why.map_or_else(String::new, |why| format!(": {why}"));
                 format!("{}/{}{why}{}", it.activity_id, it.attempt, next.unwrap_or_default())
             })),
+            "header" => lines(run.activities().iter().flat_map(|(_, it)| {
+                let fields = it.row.next_only.iter().flat_map(|only| &only.fields);
+                fields
+                    .map(|(name, value)| format!("{name}={}", String::from_utf8_lossy(&value.data)))
+            })),
+            "input" => lines(run.activities().iter().flat_map(|(_, it)| {
+                let payloads =
+                    it.input().iter().flat_map(|input| &input.payloads).collect::<Vec<_>>();
+                payloads.into_iter().map(|it| String::from_utf8_lossy(&it.data).into_owned())
+            })),
+            "log" => lines(story.attempts.iter().map(logged)),
+            "errors" => lines(story.rows.errors.values().map(error)),
+            "changes" => lines(run.activities().iter().flat_map(|(_, it)| {
+                it.row.changes.iter().map(|change| {
+                    let by = format!("{} {:?}", change.identity, change.reason);
+                    format!("{} {} by {by}", it.scheduled.activity_id, change.what)
+                })
+            })),
             "work" => format!("{}", run.has_work()),
             "query" => format!("{:?}", run.query_route(enums::QueryRejectCondition::None)),
             other => panic!("cannot show {other:?}"),
@@ -55,6 +75,36 @@ pub(crate) fn show(world: &World, call: &Call) -> String {
         _ = writeln!(shown, "{what} at {at}: {}", text.trim_end());
     }
     shown
+}
+
+/// An attempt, with who decided about the next one.
+fn logged(attempt: &Attempt) -> String {
+    let delay = attempt.delay.map_or_else(String::new, |delay| format!(" {delay:?}"));
+    let parked = if attempt.parked { " parked" } else { "" };
+    format!(
+        "{}/{} [{}] {}/{} {}{delay} {}{parked}",
+        attempt.activity_id,
+        attempt.attempt,
+        attempt.rule,
+        attempt.layer,
+        attempt.policy,
+        attempt.source,
+        attempt.class
+    )
+}
+
+fn error(error: &RunError) -> String {
+    let RunError { subject, attempts, error_type, cause, reason, .. } = error;
+    let span = format!("{}..{}", due(Some(error.first_at)), due(Some(error.last_at)));
+    let next = error.next_at.map(|at| format!(" next={}", due(Some(at)))).unwrap_or_default();
+    let noted = error.acknowledged.as_ref();
+    let noted = noted.map(|it| format!(" ack={}:{:?}", it.identity, it.reason)).unwrap_or_default();
+    let resumes =
+        if error.resumes == 0 { String::new() } else { format!(" resumes={}", error.resumes) };
+    let state = error.state.name();
+    format!(
+        "#{subject} {state} x{attempts} {error_type:?} {cause:?} {span}{next} {reason:?}{noted}{resumes}"
+    )
 }
 
 fn lines(all: impl Iterator<Item = String>) -> String {

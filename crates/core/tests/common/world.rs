@@ -3,13 +3,13 @@
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use steadfast_core::{
-    ActivityToken, Attempt, Context, Effect, Entropy, Input, Limits, Past, Refused, Reset, Run,
-    Terminate, Timestamp, Transition, WorkflowTaskToken, text,
+    ActivityToken, Attempt, Context, Effect, Entropy, Input, Limits, Past, Refused, Reset,
+    Rulebook, Run, Terminate, Timestamp, Transition, WorkflowTaskToken, text,
 };
 use steadfast_proto::history::HistoryEvent;
 
 use super::{
-    inputs, invariants,
+    inputs, invariants, operators,
     rows::Rows,
     show,
     words::{Call, split},
@@ -37,6 +37,7 @@ pub(crate) struct Story {
 #[derive(Debug, Default)]
 pub(crate) struct World {
     pub(crate) limits: Limits,
+    pub(crate) rules: Rulebook,
     pub(crate) stories: Vec<Story>,
     pub(crate) now: Timestamp,
     log: String,
@@ -100,6 +101,10 @@ impl World {
                 story.run = story.rows.restore(story.run.identity().clone(), &story.events);
                 Answer::Nothing
             }
+            "rules" => {
+                self.rules = operators::rulebook(call);
+                Answer::Nothing
+            }
             "reset" => self.reset(call),
             _ => {
                 let input = inputs::input(self.story(), call);
@@ -138,7 +143,7 @@ impl World {
 
     fn start(&mut self, call: &Call) -> Answer {
         let entropy = self.entropy();
-        let context = Context { now: self.now, entropy, limits: &self.limits };
+        let context = Context { now: self.now, entropy, limits: &self.limits, rules: &self.rules };
         let (run, transition) = Run::create(inputs::start(call, self.now), context);
         self.begin(run, transition);
         Answer::Taken
@@ -161,10 +166,10 @@ impl World {
     pub(crate) fn apply(&mut self, input: Input, call: &Call) -> Answer {
         let entropy = self.entropy();
         let now = self.now;
-        let limits = self.limits.clone();
+        let (limits, rules) = (self.limits.clone(), self.rules.clone());
         let story = self.story_mut();
         let before = format!("{:?}", story.run);
-        let context = Context { now, entropy, limits: &limits };
+        let context = Context { now, entropy, limits: &limits, rules: &rules };
         match story.run.apply(input, context) {
             Err(why) => {
                 assert_eq!(before, format!("{:?}", story.run), "refused, so nothing changed");
@@ -209,7 +214,7 @@ impl World {
             exclude: inputs::excluded(call),
             ..Reset::default()
         };
-        let context = Context { now: self.now, entropy, limits: &self.limits };
+        let context = Context { now: self.now, entropy, limits: &self.limits, rules: &self.rules };
         let past = Past { events: base.events.clone(), ..Past::default() };
         match Run::reset(past, reset, context) {
             Ok((run, transition)) => {

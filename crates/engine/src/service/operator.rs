@@ -125,6 +125,7 @@ impl Engine {
 fn first(run: &Run, selector: &Selector) -> Option<i64> {
     match selector {
         Selector::Id(name) => run.activities().named(name).copied(),
+        Selector::Event(id) => run.activities().get(id).map(|_| *id),
         Selector::Type(name) => {
             run.activities().iter().find(|(_, it)| it.type_name() == name).map(|(id, _)| *id)
         }

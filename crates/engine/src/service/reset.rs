@@ -185,7 +185,8 @@ impl ResetJob {
         let entropy = desk.shared().ids.entropy();
         let run_id = desk.shared().ids.entropy().run_id(now);
         self.reset.identity.run_id.clone_from(&run_id);
-        let context = Context { now, entropy, limits: &limits };
+        let namespace = desk.shared().namespaces.with_id(&self.reset.identity.namespace_id)?;
+        let context = Context { now, entropy, limits: &limits, rules: &namespace.rulebook };
         let past = take(&mut self.chain.past);
         let (run, transition) = Run::reset(past, self.reset.clone(), context)?;
         if is_open {

@@ -135,7 +135,8 @@ impl<'a> Desk<'a> {
         let Some(entry) = self.shard.cache.get_mut(number) else { return Err(Refused::WrongRun) };
         let due = entry.run.next_due();
         let limits = Arc::clone(&entry.limits);
-        let context = Context { now, entropy, limits: &limits };
+        let rules = entry.rules(&self.shard.shared.namespaces);
+        let context = Context { now, entropy, limits: &limits, rules: &rules };
         let mut transition = entry.run.apply(input, context)?;
         let refused = transition.refused.take();
         self.take_in(number, transition, due, wishes);
@@ -175,7 +176,8 @@ impl<'a> Desk<'a> {
     ) -> RunNumber {
         let now = self.now();
         let entropy = self.shard.shared.ids.entropy();
-        let context = Context { now, entropy, limits: &namespace.limits };
+        let (limits, rules) = (&namespace.limits, &namespace.rulebook);
+        let context = Context { now, entropy, limits, rules };
         let (run, transition) = Run::create(start, context);
         self.adopt(run, transition, Arc::clone(&namespace.limits), wishes)
     }

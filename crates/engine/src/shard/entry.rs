@@ -8,12 +8,12 @@ use std::{
     },
 };
 
-use steadfast_core::{Limits, Run, UpdateProgress};
+use steadfast_core::{Limits, Rulebook, Run, UpdateProgress};
 use steadfast_proto::history::HistoryEvent;
 use steadfast_store::RunNumber;
 use tokio::sync::oneshot;
 
-use crate::{committer::Hot, error::Error, query::Waiting};
+use crate::{committer::Hot, error::Error, namespaces::Namespaces, query::Waiting};
 
 /// A run in memory.
 #[derive(Debug)]
@@ -21,6 +21,9 @@ pub(crate) struct Entry {
     pub(crate) number: RunNumber,
     pub(crate) run: Run,
     pub(crate) limits: Arc<Limits>,
+    rules: Arc<Rulebook>,
+    /// At which change of the namespaces these were the rules.
+    rules_of: Option<u64>,
     /// Its newest events, from `tail_first` on, that no worker was given yet.
     pub(crate) tail: Vec<HistoryEvent>,
     pub(crate) tail_first: i64,
@@ -92,6 +95,8 @@ impl Entry {
             tail_first: run.last_event_id() + 1,
             run,
             limits,
+            rules: Arc::default(),
+            rules_of: None,
             tail: Vec::new(),
             close_event: None,
             last_work: 0,
@@ -103,6 +108,17 @@ impl Entry {
             deleters: Vec::new(),
             used: 0,
         }
+    }
+
+    /// What operators say now about failures in its namespace.
+    pub(crate) fn rules(&mut self, namespaces: &Namespaces) -> Arc<Rulebook> {
+        let changes = namespaces.changes();
+        if self.rules_of != Some(changes) {
+            self.rules_of = Some(changes);
+            let namespace = namespaces.with_id(&self.run.identity().namespace_id);
+            self.rules = namespace.map(|it| Arc::clone(&it.rulebook)).unwrap_or_default();
+        }
+        Arc::clone(&self.rules)
     }
 
     /// Takes new events in.

@@ -337,7 +337,7 @@ fn task_offer(entry: &Entry) -> Option<TaskOffer> {
 
 fn activity_offer(entry: &Entry, id: i64) -> Option<(QueueName, ActivityOffer)> {
     let activity = entry.run.activities().get(&id)?;
-    if activity.is_started() || activity.is_paused() || !activity.row.queued {
+    if !activity.is_offered() {
         return None;
     }
     let identity = entry.run.identity();
@@ -450,7 +450,7 @@ fn activity_response(entry: &Entry, id: i64) -> Option<Box<PollActivityTaskQueue
         activity_type: event.activity_type.clone(),
         activity_id: event.activity_id.clone(),
         header: event.header.clone(),
-        input: event.input.clone(),
+        input: activity.input().cloned(),
         heartbeat_details: row.heartbeat_details.clone(),
         scheduled_time: Some(instant_to_wire(Timestamp(row.first_scheduled_at))),
         current_attempt_scheduled_time: Some(instant_to_wire(Timestamp(row.scheduled_at))),

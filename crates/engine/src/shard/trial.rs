@@ -74,7 +74,9 @@ impl Desk<'_> {
         let Some(entry) = self.shard.cache.get_mut(number) else { return Err(Refused::WrongRun) };
         let mut run = entry.run.clone();
         let limits = Arc::clone(&entry.limits);
-        let mut transition = run.apply(input, Context { now, entropy, limits: &limits })?;
+        let rules = entry.rules(&self.shard.shared.namespaces);
+        let context = Context { now, entropy, limits: &limits, rules: &rules };
+        let mut transition = run.apply(input, context)?;
         if let Some(refused) = transition.refused.take() {
             return Err(refused);
         }

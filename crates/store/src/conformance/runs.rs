@@ -83,6 +83,7 @@ pub fn state_is_replaced(backend: &dyn Backend) {
 pub fn items_are_ordered_by_kind_and_key(backend: &dyn Backend) {
     let mut owner = Owner::of(backend);
     let kinds = [
+        ItemKind::DeadLetter,
         ItemKind::Message,
         ItemKind::Buffered,
         ItemKind::Request,
