@@ -206,6 +206,7 @@ pub struct Activity {
 }
 
 /// How far a pending activity is.
+#[expect(clippy::struct_excessive_bools, reason = "each is stored under a tag of its own")]
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct ActivityRow {
     /// Its scheduled event.

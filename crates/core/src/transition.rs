@@ -122,7 +122,7 @@ pub struct Attempt {
     pub layer: &'static str,
     /// The policy that was asked: `name@version` of an operator's, else its name.
     pub policy: String,
-    /// Where the wait came from: backoff, next_delay, retry_after, operator, resume.
+    /// Where the wait came from: `backoff`, `next_delay`, `retry_after`, `operator`, `resume`.
     pub source: &'static str,
     /// The wait.
     pub delay: Option<Duration>,

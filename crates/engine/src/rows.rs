@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use prost::Message as _;
 use steadfast_core::{
-    Attempt, AttemptOutcome, Identity, Key, Kind, MissingEvent, Run, RunError, Sink, Stored,
-    Transition, failure::type_of,
+    Attempt, AttemptOutcome, ErrorState, Identity, Key, Kind, MissingEvent, Run, RunError, Sink,
+    Stored, Timestamp, Transition,
+    failure::{cause_of, type_of},
 };
 use steadfast_proto::history::{History, HistoryEvent};
 use steadfast_store::{
-    AttemptOutcome as Outcome, AttemptRow, EventBatch, ItemKind, ItemWrite, RunIdentity, RunRows,
-    RunWrite, StateRow, codec,
+    Acknowledged, AttemptOutcome as Outcome, AttemptRow, ErrorRow, ErrorState as StoredState,
+    ErrorWrite, EventBatch, ItemKind, ItemWrite, RunIdentity, RunRows, RunWrite, StateRow, codec,
 };
 
 use crate::fingerprint;
@@ -35,7 +36,9 @@ pub(crate) enum Unreadable {
 
 /// Takes what changed of `run` since the last time, with the events of `transition`.
 pub(crate) fn write(run: &mut Run, transition: &Transition, into: &mut RunWrite) {
-    run.drain_changes(&mut Items(&mut into.items));
+    let workflow_type = run.workflow_type().to_owned();
+    let (items, errors) = (&mut into.items, &mut into.errors);
+    run.drain_changes(&mut Changes { items, errors, workflow_type: &workflow_type });
     into.state = Some(StateRow {
         data: codec::encode(run.state()),
         next_due: run.next_due(),
@@ -126,11 +129,15 @@ pub(crate) fn pick(
     wanted.map(|event| (event.event_id, event)).collect()
 }
 
-struct Items<'a>(&'a mut Vec<ItemWrite>);
+struct Changes<'a> {
+    items: &'a mut Vec<ItemWrite>,
+    errors: &'a mut Vec<ErrorWrite>,
+    workflow_type: &'a str,
+}
 
-impl Sink for Items<'_> {
+impl Sink for Changes<'_> {
     fn put<M: prost::Message>(&mut self, kind: Kind, key: Key<'_>, row: &M) {
-        self.0.push(ItemWrite {
+        self.items.push(ItemWrite {
             kind: item_kind(kind),
             key: item_key(key),
             data: Some(codec::encode(row)),
@@ -138,10 +145,45 @@ impl Sink for Items<'_> {
     }
 
     fn delete(&mut self, kind: Kind, key: Key<'_>) {
-        self.0.push(ItemWrite { kind: item_kind(kind), key: item_key(key), data: None });
+        self.items.push(ItemWrite { kind: item_kind(kind), key: item_key(key), data: None });
     }
 
-    fn error(&mut self, _: i64, _: Option<&RunError>) {}
+    fn error(&mut self, subject: i64, error: Option<&RunError>) {
+        let row = error.map(|error| error_row(error, self.workflow_type));
+        // A run may be written twice in one commit: the later word holds.
+        self.errors.retain(|write| write.subject != subject);
+        self.errors.push(ErrorWrite { subject, row });
+    }
+}
+
+fn error_row(error: &RunError, workflow_type: &str) -> ErrorRow {
+    let acknowledged = error.acknowledged.as_ref().map(|it| Acknowledged {
+        at: Timestamp(it.at),
+        by: it.identity.clone(),
+        reason: it.reason.clone(),
+    });
+    ErrorRow {
+        workflow_type: workflow_type.to_owned(),
+        activity_id: error.activity_id.clone(),
+        activity_type: error.activity_type.clone(),
+        kind: error.kind.clone(),
+        state: match error.state {
+            ErrorState::Retrying => StoredState::Retrying,
+            ErrorState::Parked => StoredState::Parked,
+            ErrorState::Failed => StoredState::Failed,
+            ErrorState::Dead => StoredState::Dead,
+        },
+        attempts: error.attempts,
+        error_type: error.error_type.clone(),
+        cause: error.cause.clone(),
+        fingerprint: fingerprint::of(&error.error_type, &error.cause),
+        first_at: error.first_at,
+        last_at: error.last_at,
+        next_at: error.next_at,
+        reason: error.reason.clone(),
+        acknowledged,
+        resumes: error.resumes,
+    }
 }
 
 /// As a `History` message, without first moving the events into one.
@@ -163,7 +205,7 @@ fn attempt(attempt: &Attempt) -> AttemptRow {
         AttemptOutcome::TimedOut(failure) => (Outcome::TimedOut, Some(failure)),
     };
     let error_type = failure.map(type_of).unwrap_or_default();
-    let message = failure.map(|failure| failure.message.clone()).unwrap_or_default();
+    let message = failure.map(cause_of).unwrap_or_default();
     AttemptRow {
         activity: attempt.scheduled_event_id,
         activity_id: attempt.activity_id.clone(),
@@ -179,7 +221,13 @@ fn attempt(attempt: &Attempt) -> AttemptRow {
         message,
         why: attempt.why.clone(),
         next_at: attempt.next_at,
-        ..AttemptRow::default()
+        rule: attempt.rule.clone(),
+        layer: attempt.layer.to_owned(),
+        policy: attempt.policy.clone(),
+        source: attempt.source.to_owned(),
+        delay: attempt.delay,
+        class: attempt.class.to_owned(),
+        parked: attempt.parked,
     }
 }
 

@@ -83,7 +83,9 @@ impl Fate {
             Self::Dies => format!("dead_letter: {why}"),
             Self::Fails => match decision {
                 Decision::Park { .. } => format!("fail: {why}"),
-                _ => decision.to_string(),
+                Decision::RetryAt { .. } | Decision::Exhausted { .. } | Decision::Fail { .. } => {
+                    decision.to_string()
+                }
             },
         }
     }

@@ -192,7 +192,7 @@ fn asked(
         };
     }
     let is_changed = !activity.row.policy.is_empty() || activity.has_other_policy();
-    let layer = rule.map_or(policy.default_layer(), |rule| rule.layer);
+    let layer = rule.map_or_else(|| policy.default_layer(), |rule| rule.layer);
     Asked {
         rule: rule.map(|rule| rule.rule.when.to_string()).unwrap_or_default(),
         layer: if is_changed { Layer::Operator.name() } else { layer.name() },

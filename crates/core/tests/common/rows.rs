@@ -10,7 +10,7 @@ use steadfast_proto::history::HistoryEvent;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rows {
     state: Vec<u8>,
-    rows: BTreeMap<(Kind, Name), Vec<u8>>,
+    pending: BTreeMap<(Kind, Name), Vec<u8>>,
     pub(crate) errors: BTreeMap<i64, RunError>,
 }
 
@@ -36,7 +36,7 @@ impl Rows {
             state: State::decode(self.state.as_slice()).unwrap(),
             ..Stored::default()
         };
-        for ((kind, name), row) in &self.rows {
+        for ((kind, name), row) in &self.pending {
             put(&mut stored, *kind, name, row);
         }
         let needed = stored.events_needed();
@@ -57,12 +57,12 @@ struct Changes<'a> {
 impl Sink for Changes<'_> {
     fn put<M: Message>(&mut self, kind: Kind, key: Key<'_>, row: &M) {
         self.count += 1;
-        self.rows.rows.insert((kind, name(key)), row.encode_to_vec());
+        self.rows.pending.insert((kind, name(key)), row.encode_to_vec());
     }
 
     fn delete(&mut self, kind: Kind, key: Key<'_>) {
         self.count += 1;
-        self.rows.rows.remove(&(kind, name(key)));
+        self.rows.pending.remove(&(kind, name(key)));
     }
 
     fn error(&mut self, subject: i64, error: Option<&RunError>) {
