@@ -208,17 +208,38 @@ async fn a_rule_may_ask_for_the_activitys_kind_and_for_what_caused_a_failure() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_rule_or_the_end_of_a_policy_would_park_fails() {
+async fn what_a_rule_or_the_end_of_a_policy_parks_waits_until_it_is_let_go() {
     let by_rule = r#"{"rules": [{"match": {"type": "Boom"}, "action": "park"}]}"#;
     let at_the_end = r#"{"max_attempts": 1, "on_exhausted": "park"}"#;
-    for (policy, state) in
-        [(by_rule, "NonRetryableFailure"), (at_the_end, "MaximumAttemptsReached")]
-    {
+    for policy in [by_rule, at_the_end] {
         let told = survives(async |rig: &Rig| {
-            tell(rig, of_json(policy), 0, &[failure("no network")]).await
+            rig.start("order-1").await;
+            rig.step(vec![of_json(policy)]).await;
+            let work = rig.next_activity().await;
+            rig.fail_activity_as(&work, failure("no network")).await.expect("taken");
+            rig.point().await;
+            rig.wait(3_600).await;
+            let mut described = rig.describe("order-1").await.expect("a run");
+            let pending = described.pending_activities.remove(0);
+            assert!(pending.paused && pending.last_failure.is_some(), "{pending:?}");
+            unpause(rig).await;
+            let work = rig.next_activity().await;
+            rig.complete_activity(&work, "ok").await.expect("taken");
+            rig.step(vec![complete("done")]).await;
+            format!("{} {}", pending.attempt, end(rig).await)
         });
-        assert_eq!(told.await, format!("[0] ActivityTaskFailed #5 {state} \"no network\""));
+        assert_eq!(told.await, "2 ActivityTaskCompleted #5 ok");
     }
+}
+
+async fn unpause(rig: &Rig) {
+    let request = ws::UnpauseActivityRequest {
+        namespace: NAMESPACE.to_owned(),
+        execution: Some(execution("order-1", "")),
+        activity: Some(ws::unpause_activity_request::Activity::Id("a".to_owned())),
+        ..ws::UnpauseActivityRequest::default()
+    };
+    rig.engine().unpause_activity(request).await.expect("goes on");
 }
 
 #[tokio::test(start_paused = true)]
