@@ -228,7 +228,7 @@ async fn what_a_rule_or_the_end_of_a_policy_parks_waits_until_it_is_let_go() {
             rig.step(vec![complete("done")]).await;
             format!("{} {}", pending.attempt, end(rig).await)
         });
-        assert_eq!(told.await, "2 ActivityTaskCompleted #5 ok");
+        assert_eq!(told.await, "2 ActivityTaskCompleted #5 \"ok\"");
     }
 }
 
