@@ -8,7 +8,7 @@ use crate::{
     input::{Input, Start},
     machine::{
         acknowledge, activity, activity_change, activity_options, activity_park, activity_retry,
-        cancel, child, close, create, external, parent, signal, terminate, timer, update,
+        cancel, child, close, create, external, parent, signal, tell, terminate, timer, update,
         workflow_task,
     },
     refused::Refused,
@@ -31,6 +31,7 @@ impl Run {
             Ok(()) => {
                 workflow_task::schedule_wanted(&mut tx);
                 keep_within_limits(&mut tx);
+                tell::of_failures(&mut tx);
                 Ok(tx.commit())
             }
             Err(why) => Err(tx.refuse(why)),

@@ -7,7 +7,7 @@ pub struct Message {
     #[prost(message, optional, tag = "1")]
     pub target: Option<Target>,
     /// What it says.
-    #[prost(oneof = "Notice", tags = "2, 3, 4, 5, 6")]
+    #[prost(oneof = "Notice", tags = "2, 3, 4, 5, 6, 7, 8")]
     pub notice: Option<Notice>,
 }
 
@@ -48,4 +48,21 @@ pub enum Notice {
     /// To a schedule: what you started has closed. How is said by the last event of this run.
     #[prost(bool, tag = "6")]
     ScheduledClosed(bool),
+    /// To a workflow that wants to know, as a signal: work was given up or parked.
+    #[prost(message, tag = "7")]
+    Signal(Told),
+    /// To an address that wants to know: the same.
+    #[prost(message, tag = "8")]
+    Webhook(Told),
+}
+
+/// What somebody is told who is no part of the workflow.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct Told {
+    /// The signal's name, or the address.
+    #[prost(string, tag = "1")]
+    pub to: String,
+    /// A JSON document.
+    #[prost(string, tag = "2")]
+    pub body: String,
 }

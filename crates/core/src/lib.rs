@@ -66,12 +66,12 @@ pub use parked::{Acknowledged, Change, DeadLetter, NextOnly, Park, ParkedFor, Th
 pub use refused::{BadCommand, Cause, Refused};
 pub use reset::{Past, Reset};
 pub use rows::{Key, Kind, MissingEvent, Sink, Stored};
-pub use rulebook::{EndingRule, Rulebook};
+pub use rulebook::{Ear, EndingRule, Listener, Rulebook};
 pub use run::{Identity, Run};
 pub use state::{
     Activity, ActivityRow, CadenceTerms, Child, ChildRow, External, ExternalInitiated, ExternalRow,
-    Message, Notice, Pause, Request, Started, State, Sticky, Target, Timer, Update, UpdateRow,
-    WorkflowTask,
+    Message, Notice, Pause, Request, Started, State, Sticky, Target, Timer, Told, Update,
+    UpdateRow, WorkflowTask,
 };
 pub use steadfast_retry::Timestamp;
 pub use table::{Row, Table};

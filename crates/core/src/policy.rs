@@ -49,7 +49,7 @@ pub enum BadHeader {
 /// The header field for a policy.
 pub fn to_payload(draft: &Draft) -> common::Payload {
     // A draft has no map with keys that are not texts, the one thing that JSON cannot say.
-    json(serde_json::to_vec(draft).unwrap_or_default())
+    payload(serde_json::to_vec(draft).unwrap_or_default())
 }
 
 /// The policy in an activity's header, if there is one.
@@ -83,7 +83,7 @@ pub fn of_text(text: &str, bytes_max: usize) -> Result<Policy, BadHeader> {
 
 /// The header field for an activity's kind.
 pub fn kind_to_payload(kind: &str) -> common::Payload {
-    json(serde_json::Value::from(kind).to_string().into_bytes())
+    payload(serde_json::Value::from(kind).to_string().into_bytes())
 }
 
 /// The kind in an activity's header; empty if there is none.
@@ -176,7 +176,12 @@ fn write(policy: RetryPolicy) -> common::RetryPolicy {
     }
 }
 
-fn json(data: Vec<u8>) -> common::Payload {
+/// A JSON document as a payload.
+pub fn json(document: &str) -> common::Payload {
+    payload(document.as_bytes().to_vec())
+}
+
+fn payload(data: Vec<u8>) -> common::Payload {
     let encoding = ("encoding".to_owned(), JSON.to_vec());
     common::Payload {
         metadata: [encoding].into_iter().collect(),

@@ -30,6 +30,33 @@ pub struct Rulebook {
     pub poison: bool,
     /// After how many such attempts in a row; 0 for never.
     pub poison_after: u32,
+    /// Who wants to hear of work that is parked or given up.
+    pub listeners: Vec<Listener>,
+}
+
+/// Somebody who wants to hear of failures.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Listener {
+    /// Of work that is parked.
+    pub parked: bool,
+    /// Of dead letters.
+    pub dead: bool,
+    /// Who.
+    pub ear: Ear,
+}
+
+/// How somebody hears of failures.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Ear {
+    /// By a document that is sent to this address.
+    Webhook(String),
+    /// By a signal to a workflow of the namespace.
+    Signal {
+        /// The workflow's id.
+        workflow_id: String,
+        /// The signal's name.
+        name: String,
+    },
 }
 
 /// How some activities end that are not to be tried again.
@@ -79,6 +106,7 @@ impl Default for Rulebook {
             resume: resume::Policies::default(),
             poison: false,
             poison_after: 3,
+            listeners: Vec::new(),
         }
     }
 }

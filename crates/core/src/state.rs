@@ -17,7 +17,7 @@ use crate::{
     table::Row,
 };
 
-pub use crate::letter::{Message, Notice, Target};
+pub use crate::letter::{Message, Notice, Target, Told};
 
 /// The attributes of a run's first event.
 pub type Started = history::WorkflowExecutionStartedEventAttributes;

@@ -100,6 +100,12 @@ impl<K: Ord + Clone, V: Row> Table<K, V> {
         self.originals.keys()
     }
 
+    /// The row as it was before the transition under way touched it; `None` if it was not there, or
+    /// was not touched.
+    pub(crate) fn original(&self, key: &K) -> Option<&V> {
+        self.originals.get(key)?.as_ref()
+    }
+
     /// Takes back what the transition under way has done. The name of a row that it took out may
     /// have gone to a row that it put in: the new ones leave before the old ones come back.
     pub(crate) fn roll_back(&mut self) {

@@ -9,12 +9,13 @@ use std::{
 };
 
 use steadfast_store::{RunNumber, ShardNumber, Store};
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 
 use crate::{
     batch::Batches,
     clock::{Clock, SystemClock},
     committer::{CommitStats, Committer, Hot, Unwritten, Watermark},
+    failures::{Books, ResumeJobs},
     ids::Ids,
     limits::Limits,
     matching::Matching,
@@ -23,6 +24,7 @@ use crate::{
     running::Running,
     service::{Engine, default_namespace},
     shard::{Mail, Mailbox, RunNumbers, Shard, Shared, earlier},
+    webhooks::{Outbox, Webhooks},
     workers::Workers,
 };
 
@@ -39,6 +41,8 @@ pub struct Options {
     pub limits: Limits,
     /// Who this is, for whoever takes the store over.
     pub owner: String,
+    /// How documents are posted to those who want to hear of failures; `None` if they cannot be.
+    pub webhooks: Option<Arc<dyn Webhooks>>,
 }
 
 /// Why an engine could not be opened.
@@ -66,6 +70,7 @@ impl Default for Options {
             seed: None,
             limits: Limits::default(),
             owner: "steadfast".to_owned(),
+            webhooks: None,
         }
     }
 }
@@ -85,6 +90,10 @@ impl Engine {
             queries: Queries::default(),
             workers: Workers::default(),
             batches: Batches::default(),
+            books: Books::default(),
+            resume_jobs: ResumeJobs::default(),
+            webhooks: Outbox::default(),
+            resume_jobs_changed: Notify::new(),
             hot: Arc::new(Hot::default()),
             stats: Arc::new(CommitStats::default()),
             fenced: Arc::new(AtomicBool::new(false)),
@@ -125,6 +134,7 @@ impl Engine {
         }
         tasks.push(tokio::spawn(sweep(Arc::downgrade(&shared))));
         let engine = Self::new(Running::new(shared, tasks));
+        engine.post_documents(options.webhooks);
         engine.resume_background().await?;
         Ok(engine)
     }
@@ -206,6 +216,8 @@ async fn open_namespaces(shared: &Shared) -> Result<(), OpenError> {
         let namespace = Namespace::read(row, limits)
             .map_err(|error| OpenError::Namespace { name: row.name.clone(), error })?;
         shared.namespaces.insert(namespace);
+        let book = shared.books.read(&*shared.store, &row.id).await?;
+        shared.namespaces.set_rulebook(&row.id, &Arc::new(book.rulebook()));
     }
     if shared.namespaces.named("default").is_err() {
         let namespace = default_namespace(shared.ids.id(), limits);

@@ -74,6 +74,8 @@ pub enum Detail {
     MultiOperation(Vec<Error>),
     /// This operation failed because another one of the same request did.
     MultiOperationAborted,
+    /// All that is wrong with what was given, each for itself.
+    Faults(Vec<String>),
 }
 
 impl Error {

@@ -112,13 +112,11 @@ impl Namespaces {
         self.turn.lock().await
     }
 
-    /// Puts a namespace in the place of the one with the same id.
+    /// Puts a namespace in the place of the one with the same id, whose rulebook stays.
     pub(crate) fn insert(&self, mut namespace: Namespace) {
         let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
         // What operators say about failures is changed on its own.
-        if let Some(old) = all.get(&namespace.name).filter(|old| old.id == namespace.id)
-            && old.rulebook.version > namespace.rulebook.version
-        {
+        if let Some(old) = all.get(&namespace.name).filter(|old| old.id == namespace.id) {
             namespace.rulebook = Arc::clone(&old.rulebook);
         }
         // Only a deleted one has changed its name.
@@ -132,6 +130,15 @@ impl Namespaces {
     /// How often a namespace was changed.
     pub(crate) fn changes(&self) -> u64 {
         self.changes.load(Ordering::Acquire)
+    }
+
+    /// Has other rules hold for the failures of a namespace.
+    pub(crate) fn set_rulebook(&self, id: &str, rulebook: &Arc<Rulebook>) {
+        let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
+        for namespace in all.values_mut().filter(|namespace| namespace.id == id) {
+            Arc::make_mut(namespace).rulebook = Arc::clone(rulebook);
+        }
+        self.changes.fetch_add(1, Ordering::Release);
     }
 
     /// Forgets a namespace.

@@ -246,7 +246,8 @@ fn target_of(child: &Child) -> Target {
     }
 }
 
-fn send(tx: &mut Tx<'_>, target: Target, notice: Notice) {
+/// Has something said to somebody, and kept until that has heard it.
+pub(crate) fn send(tx: &mut Tx<'_>, target: Target, notice: Notice) {
     let number = tx.run.state.next_message;
     tx.run.state.next_message += 1;
     tx.run.messages.insert(number, Message { target: Some(target), notice: Some(notice) });

@@ -18,6 +18,7 @@ pub(crate) mod parent;
 pub(crate) mod properties;
 pub(crate) mod signal;
 pub(crate) mod successor;
+pub(crate) mod tell;
 pub(crate) mod terminate;
 pub(crate) mod timer;
 pub(crate) mod update;

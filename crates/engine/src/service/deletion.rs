@@ -91,6 +91,8 @@ impl Engine {
 
     async fn forget_namespace(&self, id: &str) -> Result<(), Error> {
         self.forget_batches(id).await?;
+        self.forget_resumes(id).await?;
+        self.shared().books.remove(&**self.store(), id).await?;
         self.store().delete_namespace(id.to_owned()).await?;
         self.shared().namespaces.remove(id);
         Ok(())

@@ -10,6 +10,7 @@ mod batch;
 mod call;
 mod call_end;
 mod deletion;
+mod failures;
 mod health;
 mod history;
 mod listing;
@@ -29,6 +30,7 @@ mod workers;
 mod workflow;
 
 pub use asides::AsideError;
+pub use failures::{Change, Moved, Preview};
 pub use health::Unwell;
 pub(crate) use namespaces::default_namespace;
 
@@ -78,6 +80,9 @@ impl Engine {
             let batches = &self.shared().batches;
             for key in batches.read(&**self.store(), &namespace.id).await? {
                 self.work_on(key);
+            }
+            for key in self.shared().resume_jobs.read(&**self.store(), &namespace.id).await? {
+                self.work_on_resume(key);
             }
         }
         Ok(())

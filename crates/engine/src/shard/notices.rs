@@ -5,13 +5,16 @@
 //!   closed parent ── end, cancel ──▶ child
 //!   reset parent ──── adopt ──────▶ child ── closed already? ──▶ closed
 //!   closed run ────── closed ────▶ the schedule that started it
+//!   parked work ───── signal ────▶ a workflow that wants to know, or an address
 //! ```
 //!
 //! Each is a row of the sender's until it is acknowledged.
 
 use std::sync::Arc;
 
-use steadfast_core::{Adopt, CancelRequest, ChildClosed, Input, Notice, Run, Target, Terminate};
+use steadfast_core::{
+    Adopt, CancelRequest, ChildClosed, Input, Notice, Run, Signal, Target, Terminate, policy,
+};
 use steadfast_proto::{
     common,
     history::{
@@ -31,6 +34,7 @@ use super::{
 use crate::{
     error::{Code, Error},
     history, schedules,
+    webhooks::Post,
 };
 
 /// Sends one of a run's messages.
@@ -43,6 +47,11 @@ pub(super) fn send(desk: &mut Desk<'_>, from: RunNumber, message: u64) {
         return;
     };
     let sender = Sender::of(&shared, from, run);
+    if let Notice::Webhook(told) = notice {
+        let post = Post { from, message, told };
+        desk.release(move || shared.webhooks.send(post));
+        return;
+    }
     let address = address_of(&target, &notice);
     let chain = run.first_run_id().to_owned();
     let close = entry.close_event.clone();
@@ -61,9 +70,12 @@ fn address_of(target: &Target, notice: &Notice) -> Address {
     let Target { namespace_id, workflow_id, run_id, .. } = target;
     match notice {
         Notice::ScheduledClosed(_) => schedule::address(namespace_id, workflow_id),
-        Notice::ChildClosed(_) | Notice::Terminate(_) | Notice::Cancel(_) | Notice::Adopt(_) => {
-            Address::of(namespace_id, workflow_id, run_id)
-        }
+        Notice::ChildClosed(_)
+        | Notice::Terminate(_)
+        | Notice::Cancel(_)
+        | Notice::Adopt(_)
+        | Notice::Signal(_)
+        | Notice::Webhook(_) => Address::of(namespace_id, workflow_id, run_id),
     }
 }
 
@@ -121,7 +133,11 @@ impl NoticeJob {
                 Some(run?.state().reset_run_id.as_str()).filter(|id| !id.is_empty())
             }
             Notice::Adopt(_) => self.child_elsewhere(run),
-            Notice::Terminate(_) | Notice::Cancel(_) | Notice::ScheduledClosed(_) => None,
+            Notice::Terminate(_)
+            | Notice::Cancel(_)
+            | Notice::ScheduledClosed(_)
+            | Notice::Signal(_)
+            | Notice::Webhook(_) => None,
         };
         let (namespace_id, workflow_id) = self.address.workflow()?;
         run_id.map(|run_id| Address::of(namespace_id, workflow_id, run_id))
@@ -189,7 +205,14 @@ impl NoticeJob {
                 child_of: Some(self.sender.parent()),
                 ..CancelRequest::default()
             }),
-            Notice::ScheduledClosed(_) => return None,
+            Notice::ScheduledClosed(_) | Notice::Webhook(_) => return None,
+            Notice::Signal(told) => Input::Signal(Signal {
+                name: told.to.clone(),
+                input: Some(common::Payloads { payloads: vec![policy::json(&told.body)] }),
+                identity: ENGINE.to_owned(),
+                request_id: format!("{}/{}", self.sender.execution().run_id, self.message),
+                ..Signal::default()
+            }),
             Notice::Adopt(initiated_event_id) => Input::Adopt(Adopt {
                 parent: self.sender.parent(),
                 initiated_event_id: *initiated_event_id,

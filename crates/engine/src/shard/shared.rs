@@ -11,6 +11,7 @@ use std::{
 use steadfast_core::Timestamp;
 use steadfast_proto::workflowservice::PollActivityTaskQueueResponse;
 use steadfast_store::{RunNumber, ShardNumber, Store};
+use tokio::sync::Notify;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::mail::Mailbox;
@@ -19,6 +20,7 @@ use crate::{
     clock::Clock,
     committer::{CommitStats, Hot},
     ended::Ended,
+    failures::{Books, ResumeJobs},
     gift::Gift,
     ids::Ids,
     limits::Limits,
@@ -26,6 +28,7 @@ use crate::{
     namespaces::Namespaces,
     query::Queries,
     task::{ActivityOffer, TaskGift, TaskOffer},
+    webhooks::Outbox,
     workers::Workers,
 };
 
@@ -42,6 +45,11 @@ pub(crate) struct Shared {
     pub(crate) queries: Queries,
     pub(crate) workers: Workers,
     pub(crate) batches: Batches,
+    pub(crate) books: Books,
+    pub(crate) resume_jobs: ResumeJobs,
+    pub(crate) webhooks: Outbox,
+    /// Told when somebody has changed a bulk resume.
+    pub(crate) resume_jobs_changed: Notify,
     pub(crate) hot: Arc<Hot>,
     pub(crate) stats: Arc<CommitStats>,
     pub(crate) fenced: Arc<AtomicBool>,

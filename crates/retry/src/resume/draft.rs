@@ -122,6 +122,12 @@ pub enum Fault {
         /// What was given.
         multiplier: i64,
     },
+    /// Another policy is called the same, or is for the same errors.
+    #[error("duplicate name or criteria: policy {with:?} has the same")]
+    Duplicate {
+        /// The other policy's name.
+        with: String,
+    },
 }
 
 impl Draft {

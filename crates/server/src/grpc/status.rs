@@ -19,10 +19,10 @@ use crate::keys::Denied;
 /// The engine's error as a status.
 pub(crate) fn status(error: Error) -> Status {
     let code = code(error.code);
-    let Some(detail) = error.detail else {
-        return Status::new(code, error.message);
-    };
-    with_detail(code, error.message, any(*detail))
+    match error.detail.and_then(|detail| any(*detail)) {
+        None => Status::new(code, error.message),
+        Some(detail) => with_detail(code, error.message, detail),
+    }
 }
 
 /// Why somebody is not let in, as a status.
@@ -60,8 +60,9 @@ fn code(code: Code) -> tonic::Code {
     }
 }
 
-fn any(detail: Detail) -> Any {
-    match detail {
+/// A detail that the public protocol knows.
+fn any(detail: Detail) -> Option<Any> {
+    Some(match detail {
         Detail::NotFound => pack(&NotFoundFailure::default()),
         Detail::NamespaceNotFound(detail) => pack(&detail),
         Detail::NamespaceAlreadyExists => pack(&NamespaceAlreadyExistsFailure::default()),
@@ -74,7 +75,8 @@ fn any(detail: Detail) -> Any {
             pack(&MultiOperationExecutionFailure { statuses })
         }
         Detail::MultiOperationAborted => pack(&MultiOperationExecutionAborted::default()),
-    }
+        Detail::Faults(_) => return None,
+    })
 }
 
 /// What became of one operation of several.
@@ -82,7 +84,7 @@ fn operation(error: Error) -> OperationStatus {
     OperationStatus {
         code: i32::from(code(error.code)),
         message: error.message,
-        details: error.detail.map(|detail| any(*detail)).into_iter().collect(),
+        details: error.detail.and_then(|detail| any(*detail)).into_iter().collect(),
     }
 }
 

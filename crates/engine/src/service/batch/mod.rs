@@ -18,8 +18,9 @@ use steadfast_proto::{
 
 use super::{Engine, check_length};
 use crate::{
-    batch::{Batch, Key},
+    batch::Batch,
     error::{Code, Error},
+    jobs::{Job as _, Key},
     namespaces::Namespace,
     token::{BatchesToken, page},
     visibility::{Schema, parse_list},

@@ -12,8 +12,9 @@ use steadfast_proto::{enums::BatchOperationState, workflowservice::StartBatchOpe
 
 use super::explicit;
 use crate::{
-    batch::{Batch, Key, PAGE, Target, Targets, put_targets, targets},
+    batch::{Batch, Target, Targets},
     error::{Code, Error},
+    jobs::{Job as _, Key, PAGE},
     namespaces::Namespace,
     running::Running,
     service::Engine,
@@ -99,7 +100,8 @@ impl Engine {
 
     async fn write_down(&self, key: &Key, page: u64, all: Vec<Target>) -> Result<u64, Error> {
         let count = u64::try_from(all.len()).unwrap_or(u64::MAX);
-        put_targets(&**self.store(), key, page, Some(&Targets { all })).await?;
+        let targets = Targets { all };
+        self.shared().batches.put_page(&**self.store(), key, page, Some(&targets)).await?;
         Ok(count)
     }
 
@@ -116,7 +118,8 @@ impl Engine {
             rate if rate > 0.0 => rate,
             _ => RATE,
         };
-        let page = targets(&**self.store(), key, batch.done() / PAGE).await?;
+        let batches = &self.shared().batches;
+        let page: Targets = batches.page(&**self.store(), key, batch.done() / PAGE).await?;
         let first = usize::try_from(batch.done() % PAGE).unwrap_or_default();
         let mut turns = 0;
         let (mut completed, mut failed) = (0, 0);
@@ -191,10 +194,7 @@ impl Engine {
     }
 
     pub(super) async fn forget_targets(&self, key: &Key, batch: &Batch) -> Result<(), Error> {
-        for page in 0..=batch.total / PAGE {
-            put_targets(&**self.store(), key, page, None).await?;
-        }
-        Ok(())
+        self.shared().batches.forget_pages(&**self.store(), key, batch.total).await
     }
 }
 

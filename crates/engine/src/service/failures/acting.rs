@@ -1,0 +1,356 @@
+//! What operators do about errors: resume, acknowledge, cancel, give up, park, retry now.
+//!
+//! Each says for every error what came of it; one that cannot be helped does not keep the others from
+//! it.
+
+use std::time::Duration;
+
+use steadfast_core::{
+    AcknowledgeError, ActivityChange, CancelRequest, ClearResume, GiveUpActivity, Input,
+    ParkActivity, ResumeActivity, RetryNow, Selector,
+};
+use steadfast_proto::{
+    common::WorkflowExecution, history::history_event::Attributes,
+    workflowservice::ResetWorkflowExecutionRequest,
+};
+use steadfast_store::{ErrorEntry, ErrorFilter, ErrorState, Order};
+
+use crate::{
+    error::{Code, Error},
+    failures::{Acted, ErrorId, Resume, Selection, Who},
+    history,
+    namespaces::Namespace,
+    service::{Engine, address},
+    shard::Address,
+};
+
+impl Engine {
+    /// Has parked activities go on, and failed runs from before the step that failed.
+    pub async fn resume_errors(
+        &self,
+        namespace: &str,
+        selection: Selection,
+        resume: &Resume,
+    ) -> Result<Vec<Acted>, Error> {
+        let states = [ErrorState::Parked, ErrorState::Failed];
+        let namespace = self.namespace(namespace)?;
+        let chosen = self.chosen(&namespace, selection, &states).await?;
+        let mut acted = Vec::with_capacity(chosen.len());
+        for entry in chosen {
+            let outcome = self.resume_one(&namespace, &entry, resume).await;
+            acted.push(done(&entry, outcome));
+        }
+        Ok(acted)
+    }
+
+    /// Notes that somebody has seen to errors: they are not resumed by themselves any more, and count
+    /// as open no more.
+    pub async fn acknowledge_errors(
+        &self,
+        namespace: &str,
+        selection: Selection,
+        who: &Who,
+    ) -> Result<Vec<Acted>, Error> {
+        let input = |entry: &ErrorEntry| {
+            Ok(vec![Input::AcknowledgeError(AcknowledgeError {
+                subject: entry.subject,
+                identity: who.identity.clone(),
+                reason: who.reason.clone(),
+            })])
+        };
+        self.act(namespace, selection, &ErrorState::ALL, input).await
+    }
+
+    /// Cancels the workflows that errors belong to. What was scheduled for the errors is off.
+    pub async fn cancel_errors(
+        &self,
+        namespace: &str,
+        selection: Selection,
+        who: &Who,
+    ) -> Result<Vec<Acted>, Error> {
+        let input = |entry: &ErrorEntry| {
+            let clear = ClearResume {
+                selector: selector(entry)?,
+                identity: who.identity.clone(),
+                reason: who.reason.clone(),
+            };
+            let cancel = CancelRequest {
+                reason: who.reason.clone(),
+                identity: who.identity.clone(),
+                ..CancelRequest::default()
+            };
+            Ok(vec![Input::ClearResume(clear), Input::RequestCancel(cancel)])
+        };
+        self.act(namespace, selection, &[ErrorState::Parked], input).await
+    }
+
+    /// Lets parked activities fail into their workflows.
+    pub async fn give_up_errors(
+        &self,
+        namespace: &str,
+        selection: Selection,
+        who: &Who,
+    ) -> Result<Vec<Acted>, Error> {
+        let input = |entry: &ErrorEntry| {
+            Ok(vec![Input::GiveUpActivity(GiveUpActivity {
+                selector: selector(entry)?,
+                identity: who.identity.clone(),
+                reason: who.reason.clone(),
+            })])
+        };
+        self.act(namespace, selection, &[ErrorState::Parked], input).await
+    }
+
+    /// Parks what is being retried: it is not tried again until it is resumed.
+    pub async fn park_errors(
+        &self,
+        namespace: &str,
+        selection: Selection,
+        who: &Who,
+    ) -> Result<Vec<Acted>, Error> {
+        let input = |entry: &ErrorEntry| Ok(vec![park(selector(entry)?, who)]);
+        self.act(namespace, selection, &[ErrorState::Retrying], input).await
+    }
+
+    /// Parks activities of a workflow, whether they have failed or not.
+    pub async fn park_activities(
+        &self,
+        namespace: &str,
+        execution: &WorkflowExecution,
+        selector: Selector,
+        who: &Who,
+    ) -> Result<(), Error> {
+        let namespace = self.namespace(namespace)?;
+        let address = address(&namespace, Some(execution))?;
+        self.apply(address, String::new(), park(selector, who), |_| ()).await
+    }
+
+    /// Has what waits for its next attempt be tried at once. That does not count as an attempt.
+    pub async fn retry_errors_now(
+        &self,
+        namespace: &str,
+        selection: Selection,
+        who: &Who,
+    ) -> Result<Vec<Acted>, Error> {
+        let input = |entry: &ErrorEntry| {
+            Ok(vec![Input::RetryNow(RetryNow {
+                selector: selector(entry)?,
+                identity: who.identity.clone(),
+                reason: who.reason.clone(),
+            })])
+        };
+        self.act(namespace, selection, &[ErrorState::Retrying], input).await
+    }
+
+    /// Resumes one error.
+    pub(super) async fn resume_one(
+        &self,
+        namespace: &Namespace,
+        entry: &ErrorEntry,
+        resume: &Resume,
+    ) -> Result<String, Error> {
+        match entry.row.state {
+            ErrorState::Failed => self.start_over(namespace, entry, resume).await,
+            ErrorState::Parked | ErrorState::Retrying | ErrorState::Dead => {
+                let chance = self.shared().ids.entropy().nonce();
+                let input = resume_input(entry, resume, chance)?;
+                self.apply(address_of(entry), String::new(), input, |_| String::new()).await
+            }
+        }
+    }
+
+    /// Resets a failed run to before the step that failed. Gives the run that goes on.
+    async fn start_over(
+        &self,
+        namespace: &Namespace,
+        entry: &ErrorEntry,
+        resume: &Resume,
+    ) -> Result<String, Error> {
+        if resume.change != ActivityChange::default() || !resume.metadata.is_empty() {
+            return Err(Error::invalid(
+                "a failed run goes on by a reset: its activities are scheduled anew, so neither \
+                 input, policy nor metadata can be given to them",
+            ));
+        }
+        let last_event_id = self.look(address_of(entry), |_, run| run.last_event_id()).await?;
+        let events = history::all(&**self.store(), entry.run, last_event_id).await?;
+        let before = before_the_failure(&events).ok_or_else(|| {
+            let what = "the run failed before its code ran for the first time: start it again";
+            Error::new(Code::FailedPrecondition, what)
+        })?;
+        let request = ResetWorkflowExecutionRequest {
+            namespace: namespace.name.clone(),
+            workflow_execution: Some(WorkflowExecution {
+                workflow_id: entry.identity.workflow_id.clone(),
+                run_id: entry.identity.run_id.clone(),
+            }),
+            reason: resume.who.reason.clone(),
+            identity: resume.who.identity.clone(),
+            workflow_task_finish_event_id: before,
+            request_id: request_id(entry, resume),
+            ..ResetWorkflowExecutionRequest::default()
+        };
+        Ok(self.reset_workflow_execution(request).await?.run_id)
+    }
+
+    /// Gives each chosen error its inputs.
+    pub(super) async fn act(
+        &self,
+        namespace: &str,
+        selection: Selection,
+        states: &[ErrorState],
+        inputs: impl Fn(&ErrorEntry) -> Result<Vec<Input>, Error>,
+    ) -> Result<Vec<Acted>, Error> {
+        let namespace = self.namespace(namespace)?;
+        let chosen = self.chosen(&namespace, selection, states).await?;
+        let mut acted = Vec::with_capacity(chosen.len());
+        for entry in chosen {
+            let outcome = match inputs(&entry) {
+                Ok(inputs) => self.give(&entry, inputs).await,
+                Err(error) => Err(error),
+            };
+            acted.push(done(&entry, outcome));
+        }
+        Ok(acted)
+    }
+
+    async fn give(&self, entry: &ErrorEntry, inputs: Vec<Input>) -> Result<String, Error> {
+        for input in inputs {
+            self.apply(address_of(entry), String::new(), input, |_| ()).await?;
+        }
+        Ok(String::new())
+    }
+
+    /// The errors that a selection means. Those that are named must all be there.
+    pub(super) async fn chosen(
+        &self,
+        namespace: &Namespace,
+        selection: Selection,
+        states: &[ErrorState],
+    ) -> Result<Vec<ErrorEntry>, Error> {
+        if let Selection::Ids(ids) = &selection {
+            check_count(ids.len())?;
+            let mut chosen = Vec::with_capacity(ids.len());
+            for id in ids {
+                chosen.push(self.error(namespace, *id).await?);
+            }
+            if !chosen.is_empty() {
+                return Ok(chosen);
+            }
+        }
+        let filter: ErrorFilter = selection.filter(states)?;
+        let found = self.store().errors(
+            namespace.id.clone(),
+            filter,
+            Order::Forward,
+            None,
+            AT_ONCE_MAX + 1,
+        );
+        let found = found.await?.errors;
+        check_count(found.len())?;
+        Ok(found)
+    }
+}
+
+/// The run that an error belongs to.
+pub(super) fn address_of(entry: &ErrorEntry) -> Address {
+    let identity = &entry.identity;
+    Address::of(&identity.namespace, &identity.workflow_id, &identity.run_id)
+}
+
+/// The activity that an error is about.
+pub(super) fn selector(entry: &ErrorEntry) -> Result<Selector, Error> {
+    if entry.subject > 0 {
+        return Ok(Selector::Event(entry.subject));
+    }
+    let what = if entry.subject == 0 { "a run that has failed" } else { "a workflow task" };
+    let id = ErrorId { run: entry.run, subject: entry.subject };
+    let message = format!("error {id} is about {what}; this is for errors of activities");
+    Err(Error::new(Code::FailedPrecondition, message))
+}
+
+fn resume_input(entry: &ErrorEntry, resume: &Resume, chance: u64) -> Result<Input, Error> {
+    let spread = u64::try_from(resume.spread.as_nanos()).unwrap_or(u64::MAX);
+    Ok(Input::ResumeActivity(Box::new(ResumeActivity {
+        selector: selector(entry)?,
+        request_id: request_id(entry, resume),
+        identity: resume.who.identity.clone(),
+        reason: resume.who.reason.clone(),
+        reset_attempts: resume.reset_attempts,
+        reset_heartbeat: resume.reset_heartbeat,
+        delay: Duration::from_nanos(chance.checked_rem(spread).unwrap_or_default()),
+        header: resume.metadata.clone(),
+        change: resume.change.clone(),
+    })))
+}
+
+/// The same resume of the same error, and of no other.
+fn request_id(entry: &ErrorEntry, resume: &Resume) -> String {
+    if resume.request_id.is_empty() {
+        return String::new();
+    }
+    format!("{}/{}", resume.request_id, ErrorId { run: entry.run, subject: entry.subject })
+}
+
+fn park(selector: Selector, who: &Who) -> Input {
+    Input::ParkActivity(ParkActivity {
+        selector,
+        identity: who.identity.clone(),
+        reason: who.reason.clone(),
+    })
+}
+
+fn done(entry: &ErrorEntry, outcome: Result<String, Error>) -> Acted {
+    Acted {
+        id: ErrorId { run: entry.run, subject: entry.subject },
+        workflow_id: entry.identity.workflow_id.clone(),
+        run_id: entry.identity.run_id.clone(),
+        outcome,
+    }
+}
+
+/// The workflow task after whose start a failed run is to go on: the one that asked for the step that
+/// failed last, so that it is asked for again; if no step failed, the last one.
+fn before_the_failure(events: &[steadfast_proto::history::HistoryEvent]) -> Option<i64> {
+    let attributes = |id: i64| {
+        let place = usize::try_from(id - 1).ok()?;
+        events.get(place)?.attributes.as_ref()
+    };
+    let failed = events.iter().rev().find_map(|event| match event.attributes.as_ref()? {
+        Attributes::ActivityTaskFailedEventAttributes(it) => Some(it.scheduled_event_id),
+        Attributes::ActivityTaskTimedOutEventAttributes(it) => Some(it.scheduled_event_id),
+        Attributes::ChildWorkflowExecutionFailedEventAttributes(it) => Some(it.initiated_event_id),
+        Attributes::ChildWorkflowExecutionTimedOutEventAttributes(it) => {
+            Some(it.initiated_event_id)
+        }
+        _ => None,
+    });
+    let asked = failed.and_then(attributes).and_then(|it| match it {
+        Attributes::ActivityTaskScheduledEventAttributes(it) => {
+            Some(it.workflow_task_completed_event_id)
+        }
+        Attributes::StartChildWorkflowExecutionInitiatedEventAttributes(it) => {
+            Some(it.workflow_task_completed_event_id)
+        }
+        _ => None,
+    });
+    asked.or_else(|| {
+        let last = events.iter().rev().find(|event| {
+            matches!(event.attributes, Some(Attributes::WorkflowTaskCompletedEventAttributes(_)))
+        });
+        last.map(|event| event.event_id)
+    })
+}
+
+fn check_count(count: usize) -> Result<(), Error> {
+    if count <= AT_ONCE_MAX {
+        return Ok(());
+    }
+    Err(Error::new(
+        Code::FailedPrecondition,
+        format!("this means more than {AT_ONCE_MAX} errors: start a resume job, or ask for fewer"),
+    ))
+}
+
+/// Errors that may be acted on in one call.
+const AT_ONCE_MAX: usize = 1_000;

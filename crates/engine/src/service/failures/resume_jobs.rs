@@ -1,0 +1,393 @@
+//! Bulk resumes: begun, watched, held, ended; and the work on them in the background.
+//!
+//! How far a job is is written down after every tick. After a crash the errors of the last tick have
+//! their turn once more, and take it for the same request: none is resumed twice.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+use steadfast_store::{ErrorEntry, ErrorFilter, ErrorState, Order, RunNumber};
+
+use crate::{
+    error::{Code, Error},
+    failures::{JobOrder, JobProgress, JobState, NewResumeJob, ResumeJob, Target, Targets},
+    jobs::{Job as _, Key, PAGE},
+    namespaces::Namespace,
+    running::Running,
+    service::Engine,
+};
+
+impl Engine {
+    /// Resumes many errors in the background, at a chosen pace. It goes on after a restart.
+    pub async fn start_resume_job(
+        &self,
+        namespace: &str,
+        new: NewResumeJob,
+    ) -> Result<JobProgress, Error> {
+        let namespace = self.namespace(namespace)?;
+        new.check()?;
+        let jobs = &self.shared().resume_jobs;
+        let _turn = jobs.turn().await;
+        let id = if new.id.is_empty() { self.shared().ids.id() } else { new.id.clone() };
+        let key = (namespace.id.clone(), id.clone());
+        if jobs.get(&key).is_some() {
+            let message = format!("there is a resume job {id:?} already");
+            return Err(Error::new(Code::AlreadyExists, message));
+        }
+        self.make_room(&namespace).await?;
+        let states = [ErrorState::Parked, ErrorState::Failed];
+        let filter = new.selection.clone().filter(&states)?;
+        let total = self.write_targets(&key, filter, new.order).await?;
+        let job = ResumeJob::of(&new, total, self.now().nanos());
+        jobs.put(&**self.store(), key.clone(), job.clone()).await?;
+        self.work_on_resume(key);
+        Ok(job.progress(id))
+    }
+
+    /// Shows how a bulk resume goes.
+    pub fn describe_resume_job(&self, namespace: &str, id: &str) -> Result<JobProgress, Error> {
+        let namespace = self.namespace(namespace)?;
+        Ok(self.resume_job(&namespace, id)?.1.progress(id.to_owned()))
+    }
+
+    /// Lists the bulk resumes of a namespace, the newest first.
+    pub fn list_resume_jobs(&self, namespace: &str) -> Result<Vec<JobProgress>, Error> {
+        let namespace = self.namespace(namespace)?;
+        let all = self.shared().resume_jobs.of_namespace(&namespace.id);
+        Ok(all.into_iter().map(|(id, job)| job.progress(id)).collect())
+    }
+
+    /// Holds a bulk resume, has it go on, changes its rate, or ends it.
+    pub async fn change_resume_job(
+        &self,
+        namespace: &str,
+        id: &str,
+        state: Option<JobState>,
+        rate: Option<f64>,
+    ) -> Result<JobProgress, Error> {
+        let namespace = self.namespace(namespace)?;
+        let jobs = &self.shared().resume_jobs;
+        let _turn = jobs.turn().await;
+        let (key, mut job) = self.resume_job(&namespace, id)?;
+        if let Some(rate) = rate {
+            if !(rate.is_finite() && rate > 0.0) {
+                return Err(Error::invalid("rate must be above 0"));
+            }
+            job.rate = rate;
+        }
+        if let Some(state) = state {
+            if !job.is_running() {
+                let message = format!("resume job {id:?} has ended");
+                return Err(Error::new(Code::FailedPrecondition, message));
+            }
+            match state {
+                JobState::Running | JobState::Paused => {}
+                JobState::Stopped => job.closed_at = self.now().nanos(),
+                JobState::Completed | JobState::TooManyFailures => {
+                    return Err(Error::invalid("a job can be paused, running or stopped"));
+                }
+            }
+            job.state = state.into();
+        }
+        jobs.put(&**self.store(), key, job.clone()).await?;
+        self.shared().resume_jobs_changed.notify_waiters();
+        Ok(job.progress(id.to_owned()))
+    }
+
+    /// Works on a bulk resume in the background, until it is done.
+    pub(in crate::service) fn work_on_resume(&self, key: Key) {
+        let running = Arc::downgrade(&self.running);
+        self.running.spawn(work(running, key));
+    }
+
+    /// Forgets the bulk resumes of a namespace.
+    pub(in crate::service) async fn forget_resumes(&self, namespace_id: &str) -> Result<(), Error> {
+        let jobs = &self.shared().resume_jobs;
+        let _turn = jobs.turn().await;
+        for (id, job) in jobs.of_namespace(namespace_id) {
+            let key = (namespace_id.to_owned(), id);
+            jobs.forget_pages(&**self.store(), &key, job.total).await?;
+            jobs.remove(&**self.store(), &key).await?;
+        }
+        Ok(())
+    }
+
+    fn resume_job(&self, namespace: &Namespace, id: &str) -> Result<(Key, ResumeJob), Error> {
+        let key = (namespace.id.clone(), id.to_owned());
+        let missing = || Error::not_found(format!("there is no resume job {id:?}"));
+        let job = self.shared().resume_jobs.get(&key).ok_or_else(missing)?;
+        Ok((key, job))
+    }
+
+    /// Forgets the oldest jobs that have ended, if there are many.
+    async fn make_room(&self, namespace: &Namespace) -> Result<(), Error> {
+        let jobs = &self.shared().resume_jobs;
+        let ended =
+            jobs.of_namespace(&namespace.id).into_iter().filter(|(_, job)| !job.is_running());
+        for (id, job) in ended.skip(JOBS_MAX) {
+            let key = (namespace.id.clone(), id);
+            jobs.forget_pages(&**self.store(), &key, job.total).await?;
+            jobs.remove(&**self.store(), &key).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes down which errors a job is for. How many they are.
+    async fn write_targets(
+        &self,
+        key: &Key,
+        filter: ErrorFilter,
+        order: JobOrder,
+    ) -> Result<u64, Error> {
+        let order = match order {
+            JobOrder::Oldest => Order::Forward,
+            JobOrder::Newest => Order::Backward,
+        };
+        let limit = usize::try_from(PAGE).unwrap_or(usize::MAX);
+        let (mut total, mut number, mut after) = (0, 0, None);
+        loop {
+            let (id, filter) = (key.0.clone(), filter.clone());
+            let listing = self.store().errors(id, filter, order, after, limit).await?;
+            let all: Vec<Target> = listing.errors.iter().map(target).collect();
+            total += u64::try_from(all.len()).unwrap_or(u64::MAX);
+            let jobs = &self.shared().resume_jobs;
+            jobs.put_page(&**self.store(), key, number, Some(&Targets { all })).await?;
+            number += 1;
+            after = listing.next;
+            if after.is_none() {
+                return Ok(total);
+            }
+        }
+    }
+
+    /// One tick of a job. How long to wait before the next; `None` when it has ended.
+    async fn tick_resume(&self, key: &Key) -> Result<Option<Duration>, Error> {
+        let jobs = &self.shared().resume_jobs;
+        let Some(job) = jobs.get(key) else { return Ok(None) };
+        let namespace = self.shared().namespaces.with_id(&key.0)?;
+        if !job.is_running() || namespace.is_deleted() {
+            jobs.forget_pages(&**self.store(), key, job.total).await?;
+            return Ok(None);
+        }
+        if job.state() == JobState::Paused {
+            return Ok(Some(IDLE));
+        }
+        let began = self.now();
+        let seen = self.settle(key, &job).await?;
+        if seen.share() > job.max_failures {
+            self.record_resume(key, &seen, 0, 0, Some(JobState::TooManyFailures)).await?;
+            return Ok(Some(Duration::ZERO));
+        }
+        if job.turns >= job.total && seen.settled >= job.total {
+            self.record_resume(key, &seen, 0, 0, Some(JobState::Completed)).await?;
+            return Ok(Some(Duration::ZERO));
+        }
+        let gate = ResumeJob { settled: seen.settled, ..job.clone() }.gate();
+        let due = (turns_in_a_tick(job.rate)).min(gate.saturating_sub(job.turns));
+        let refused = self.turns_of_resume(key, &job, &namespace, due).await?;
+        self.record_resume(key, &seen, due, refused, None).await?;
+        let tick = if due == 0 { IDLE } else { tick_of(job.rate, due) };
+        Ok(Some(tick.saturating_sub(self.now().since(began))))
+    }
+
+    /// The next `count` errors have their turn, all at once. How many could not be resumed.
+    async fn turns_of_resume(
+        &self,
+        key: &Key,
+        job: &ResumeJob,
+        namespace: &Arc<Namespace>,
+        count: u64,
+    ) -> Result<u64, Error> {
+        let targets = self.targets(key, job.turns, count).await?;
+        let ids = targets.iter().map(|it| (RunNumber(it.run), it.subject)).collect();
+        let entries = self.store().errors_by_id(ids).await?;
+        let gone = targets.len() - entries.len();
+        let resume = Arc::new(job.resume(&key.1));
+        let mut turns = tokio::task::JoinSet::new();
+        for entry in entries {
+            let (engine, namespace, resume) =
+                (self.clone(), Arc::clone(namespace), Arc::clone(&resume));
+            turns.spawn(async move {
+                let outcome = engine.resume_one(&namespace, &entry, &resume).await;
+                (entry, outcome)
+            });
+        }
+        let mut refused = u64::try_from(gone).unwrap_or(u64::MAX);
+        while let Some(turn) = turns.join_next().await {
+            match turn {
+                Ok((_, Ok(_))) => {}
+                Ok((_, Err(error))) if is_passing(error.code) => return Err(error),
+                Ok((entry, Err(error))) => {
+                    refused += 1;
+                    let workflow = &entry.identity.workflow_id;
+                    tracing::info!(%error, job = key.1, workflow, "not resumed");
+                }
+                Err(error) => return Err(Error::new(Code::Internal, error.to_string())),
+            }
+        }
+        Ok(refused)
+    }
+
+    /// What has become of the errors that had their turn.
+    async fn settle(&self, key: &Key, job: &ResumeJob) -> Result<Settled, Error> {
+        let mut seen = Settled::of(job);
+        let mut is_prefix = true;
+        let window = job.turns.saturating_sub(job.settled).min(PAGE);
+        let targets = self.targets(key, job.settled, window).await?;
+        let ids = targets.iter().map(|it| (RunNumber(it.run), it.subject)).collect();
+        let entries = self.store().errors_by_id(ids).await?;
+        let by_id: BTreeMap<(i64, i64), &ErrorEntry> =
+            entries.iter().map(|it| ((it.run.0, it.subject), it)).collect();
+        for target in &targets {
+            let fate = fate(target, by_id.get(&(target.run, target.subject)).copied());
+            is_prefix &= fate.is_some();
+            seen.count(fate, is_prefix);
+        }
+        Ok(seen)
+    }
+
+    /// Some of the errors that a job is for.
+    async fn targets(&self, key: &Key, first: u64, count: u64) -> Result<Vec<Target>, Error> {
+        let mut found = Vec::new();
+        let (mut at, end) = (first, first.saturating_add(count));
+        while at < end {
+            let jobs = &self.shared().resume_jobs;
+            let page: Targets = jobs.page(&**self.store(), key, at / PAGE).await?;
+            let next = (at / PAGE + 1) * PAGE;
+            let skip = usize::try_from(at % PAGE).unwrap_or_default();
+            let take = usize::try_from(next.min(end) - at).unwrap_or_default();
+            found.extend(page.all.into_iter().skip(skip).take(take));
+            at = next;
+        }
+        Ok(found)
+    }
+
+    /// Keeps how far a job is, if it was not ended meanwhile.
+    async fn record_resume(
+        &self,
+        key: &Key,
+        seen: &Settled,
+        turns: u64,
+        refused: u64,
+        end: Option<JobState>,
+    ) -> Result<(), Error> {
+        let jobs = &self.shared().resume_jobs;
+        let _turn = jobs.turn().await;
+        let Some(mut job) = jobs.get(key) else { return Ok(()) };
+        let before = job.clone();
+        job.turns += turns;
+        job.refused += refused;
+        (job.settled, job.succeeded, job.failed) = (seen.settled, seen.succeeded, seen.failed);
+        if let Some(end) = end.filter(|_| job.is_running()) {
+            job.state = end.into();
+            job.closed_at = self.now().nanos();
+        }
+        if job == before {
+            return Ok(());
+        }
+        jobs.put(&**self.store(), key.clone(), job).await
+    }
+}
+
+/// What is known of the errors that had their turn.
+struct Settled {
+    /// From the first on, without a gap.
+    settled: u64,
+    succeeded: u64,
+    failed: u64,
+    /// Beyond the first gap.
+    later: (u64, u64),
+}
+
+impl Settled {
+    fn of(job: &ResumeJob) -> Self {
+        Self { settled: job.settled, succeeded: job.succeeded, failed: job.failed, later: (0, 0) }
+    }
+
+    fn count(&mut self, fate: Option<Fate>, is_prefix: bool) {
+        let Some(fate) = fate else { return };
+        match (fate, is_prefix) {
+            (Fate::Succeeded, true) => self.succeeded += 1,
+            (Fate::FailedAgain, true) => self.failed += 1,
+            (Fate::Succeeded, false) => self.later.0 += 1,
+            (Fate::FailedAgain, false) => self.later.1 += 1,
+        }
+        self.settled += u64::from(is_prefix);
+    }
+
+    /// The share of those of which it is known that have failed again.
+    #[expect(clippy::cast_precision_loss, reason = "a share")]
+    fn share(&self) -> f64 {
+        let failed = self.failed + self.later.1;
+        let known = self.succeeded + self.later.0 + failed;
+        if known == 0 { 0.0 } else { failed as f64 / known as f64 }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Fate {
+    Succeeded,
+    FailedAgain,
+}
+
+/// What has become of an error since it was resumed; `None` while that is open.
+fn fate(target: &Target, entry: Option<&ErrorEntry>) -> Option<Fate> {
+    let Some(entry) = entry else { return Some(Fate::Succeeded) };
+    let was_tried = entry.row.attempts > target.attempts;
+    let has_ended = matches!(entry.row.state, ErrorState::Parked | ErrorState::Dead);
+    (was_tried && has_ended).then_some(Fate::FailedAgain)
+}
+
+fn target(entry: &ErrorEntry) -> Target {
+    Target { run: entry.run.0, subject: entry.subject, attempts: entry.row.attempts }
+}
+
+async fn work(running: Weak<Running>, key: Key) {
+    loop {
+        let Some(engine) = Engine::upgrade(&running) else { return };
+        let next = engine.tick_resume(&key).await;
+        let shared = Arc::clone(engine.shared());
+        drop(engine);
+        let wait = match next {
+            Ok(Some(wait)) => wait,
+            Ok(None) => return,
+            Err(error) => {
+                tracing::warn!(%error, job = key.1, "a resume job could not go on; trying again");
+                shared.limits.commit_retry.1
+            }
+        };
+        // What waits for its next tick keeps its pace, whatever is changed of other jobs.
+        tokio::select! {
+            () = shared.clock.sleep(wait) => {}
+            () = shared.resume_jobs_changed.notified(), if wait >= IDLE => {}
+        }
+    }
+}
+
+/// Whether trying again may help.
+fn is_passing(code: Code) -> bool {
+    matches!(code, Code::Unavailable | Code::ResourceExhausted | Code::DeadlineExceeded)
+}
+
+/// How many have their turn in one tick, so that no second sees more than the rate.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked rates")]
+fn turns_in_a_tick(rate: f64) -> u64 {
+    (rate * TICK.as_secs_f64()).max(1.0) as u64
+}
+
+/// How long so many turns take at the rate.
+#[expect(clippy::cast_precision_loss, reason = "few")]
+fn tick_of(rate: f64, turns: u64) -> Duration {
+    Duration::try_from_secs_f64(turns as f64 / rate).unwrap_or(IDLE)
+}
+
+const TICK: Duration = Duration::from_millis(100);
+
+/// How often it is looked what became of those that had their turn, while no other has.
+const IDLE: Duration = Duration::from_secs(1);
+
+/// Ended jobs that are remembered.
+const JOBS_MAX: usize = 50;
