@@ -27,12 +27,13 @@ pub(crate) fn show(world: &World, call: &Call) -> String {
             "effects" => lines(story.effects.iter().map(effect)),
             "messages" => lines(run.messages().iter().map(|(number, message)| {
                 let target = message.target.clone().unwrap_or_default();
-                let notice = match message.notice {
+                let notice = match &message.notice {
                     Some(Notice::ChildClosed(id)) => format!("child-closed #{id}"),
                     Some(Notice::Terminate(_)) => "terminate".to_owned(),
                     Some(Notice::Cancel(_)) => "cancel".to_owned(),
                     Some(Notice::Adopt(id)) => format!("adopt #{id}"),
                     Some(Notice::ScheduledClosed(_)) => "scheduled-closed".to_owned(),
+                    Some(Notice::Signal(told) | Notice::Webhook(told)) => told.body.clone(),
                     None => "nothing".to_owned(),
                 };
                 let run = format!("{}{}", target.run_id, target.first_run_id);

@@ -151,7 +151,8 @@ impl Book {
         draft: resume::Draft,
         random: u128,
     ) -> Result<resume::Policy, Error> {
-        let policy = checked(draft, &self.resume_policies, None, random).map_err(invalid)?;
+        let policy =
+            checked(draft, &self.resume_policies, None, random).map_err(|it| invalid(&it))?;
         self.resume_policies.push(policy.clone());
         Ok(policy)
     }
@@ -164,7 +165,8 @@ impl Book {
     ) -> Result<resume::Policy, Error> {
         let place = self.resume_place(id)?;
         let draft = resume::Draft { id: Some(id.to_owned()), ..draft };
-        let policy = checked(draft, &self.resume_policies, Some(id), 0).map_err(invalid)?;
+        let policy =
+            checked(draft, &self.resume_policies, Some(id), 0).map_err(|it| invalid(&it))?;
         self.resume_policies[place] = policy.clone();
         Ok(policy)
     }
@@ -328,7 +330,7 @@ pub(crate) fn refuse(faults: Vec<String>) -> Result<(), Error> {
     Err(Error::invalid(faults.join("; ")).with(Detail::Faults(faults)))
 }
 
-fn invalid(invalid: resume::Invalid) -> Error {
+fn invalid(invalid: &resume::Invalid) -> Error {
     let faults: Vec<String> = invalid.faults.iter().map(ToString::to_string).collect();
     Error::invalid(faults.join("; ")).with(Detail::Faults(faults))
 }

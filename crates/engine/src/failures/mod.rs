@@ -23,7 +23,7 @@ pub use book::{Book, BookChange, Who};
 pub use error_id::{BadErrorId, ErrorId};
 pub use policies::{NewPolicy, OperatorPolicy, PolicyVersion, Position, Scope};
 pub use resume_job::{JobOrder, JobProgress, JobState, NewResumeJob};
-pub(crate) use resume_job::{ResumeJob, ResumeJobs, Target, Targets};
+pub(crate) use resume_job::{ResumeJob, ResumeJobs, Target, Targets, count};
 pub use resume_policies::Loaded;
 pub use selection::Selection;
 pub use settings::{EndingSetting, Notify, Occasion, Settings, SignalTarget};

@@ -236,9 +236,8 @@ impl ResumeJob {
     }
 
     pub(crate) fn progress(&self, id: String) -> JobProgress {
-        let left = self.total.saturating_sub(self.turns);
-        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-        let left = Duration::try_from_secs_f64(left as f64 / self.rate);
+        let left = count(self.total.saturating_sub(self.turns)) / self.rate;
+        let left = Duration::try_from_secs_f64(left);
         JobProgress {
             id,
             state: self.state(),
@@ -269,6 +268,11 @@ impl Job for ResumeJob {
     fn started_at(&self) -> i64 {
         self.started_at
     }
+}
+
+/// A count as a number to reckon with. Beyond four billions it is an estimate.
+pub(crate) fn count(number: u64) -> f64 {
+    f64::from(u32::try_from(number).unwrap_or(u32::MAX))
 }
 
 /// Errors that may be resumed a second.

@@ -6,6 +6,7 @@ use super::{ErrorId, book::refuse};
 use crate::error::Error;
 
 /// Which errors an operator means.
+#[expect(clippy::large_enum_variant, reason = "made once and moved once")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Selection {
     /// These.

@@ -82,7 +82,7 @@ impl Engine {
                 self.work_on(key);
             }
             for key in self.shared().resume_jobs.read(&**self.store(), &namespace.id).await? {
-                self.work_on_resume(key);
+                self.go_on_with_resume(key);
             }
         }
         Ok(())

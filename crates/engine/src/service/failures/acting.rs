@@ -10,7 +10,8 @@ use steadfast_core::{
     ParkActivity, ResumeActivity, RetryNow, Selector,
 };
 use steadfast_proto::{
-    common::WorkflowExecution, history::history_event::Attributes,
+    common::WorkflowExecution,
+    history::{HistoryEvent, history_event::Attributes},
     workflowservice::ResetWorkflowExecutionRequest,
 };
 use steadfast_store::{ErrorEntry, ErrorFilter, ErrorState, Order};
@@ -311,35 +312,43 @@ fn done(entry: &ErrorEntry, outcome: Result<String, Error>) -> Acted {
 
 /// The workflow task after whose start a failed run is to go on: the one that asked for the step that
 /// failed last, so that it is asked for again; if no step failed, the last one.
-fn before_the_failure(events: &[steadfast_proto::history::HistoryEvent]) -> Option<i64> {
-    let attributes = |id: i64| {
-        let place = usize::try_from(id - 1).ok()?;
-        events.get(place)?.attributes.as_ref()
+fn before_the_failure(events: &[HistoryEvent]) -> Option<i64> {
+    let attributes = |event: &HistoryEvent| event.attributes.clone();
+    let failed = events.iter().rev().filter_map(attributes).find_map(|it| failed_step(&it));
+    let place = failed.and_then(|id| usize::try_from(id - 1).ok());
+    let asked = place.and_then(|place| asked_by(events.get(place)?.attributes.as_ref()?));
+    let is_completion = |event: &&HistoryEvent| {
+        matches!(event.attributes, Some(Attributes::WorkflowTaskCompletedEventAttributes(_)))
     };
-    let failed = events.iter().rev().find_map(|event| match event.attributes.as_ref()? {
-        Attributes::ActivityTaskFailedEventAttributes(it) => Some(it.scheduled_event_id),
-        Attributes::ActivityTaskTimedOutEventAttributes(it) => Some(it.scheduled_event_id),
-        Attributes::ChildWorkflowExecutionFailedEventAttributes(it) => Some(it.initiated_event_id),
-        Attributes::ChildWorkflowExecutionTimedOutEventAttributes(it) => {
-            Some(it.initiated_event_id)
-        }
-        _ => None,
-    });
-    let asked = failed.and_then(attributes).and_then(|it| match it {
-        Attributes::ActivityTaskScheduledEventAttributes(it) => {
-            Some(it.workflow_task_completed_event_id)
-        }
-        Attributes::StartChildWorkflowExecutionInitiatedEventAttributes(it) => {
-            Some(it.workflow_task_completed_event_id)
-        }
-        _ => None,
-    });
-    asked.or_else(|| {
-        let last = events.iter().rev().find(|event| {
-            matches!(event.attributes, Some(Attributes::WorkflowTaskCompletedEventAttributes(_)))
-        });
-        last.map(|event| event.event_id)
-    })
+    asked.or_else(|| events.iter().rev().find(is_completion).map(|event| event.event_id))
+}
+
+/// The event that asked for a step which, as this event says, has failed.
+fn failed_step(event: &Attributes) -> Option<i64> {
+    if let Attributes::ActivityTaskFailedEventAttributes(it) = event {
+        return Some(it.scheduled_event_id);
+    }
+    if let Attributes::ActivityTaskTimedOutEventAttributes(it) = event {
+        return Some(it.scheduled_event_id);
+    }
+    if let Attributes::ChildWorkflowExecutionFailedEventAttributes(it) = event {
+        return Some(it.initiated_event_id);
+    }
+    if let Attributes::ChildWorkflowExecutionTimedOutEventAttributes(it) = event {
+        return Some(it.initiated_event_id);
+    }
+    None
+}
+
+/// The workflow task that asked for a step.
+fn asked_by(event: &Attributes) -> Option<i64> {
+    if let Attributes::ActivityTaskScheduledEventAttributes(it) = event {
+        return Some(it.workflow_task_completed_event_id);
+    }
+    if let Attributes::StartChildWorkflowExecutionInitiatedEventAttributes(it) = event {
+        return Some(it.workflow_task_completed_event_id);
+    }
+    None
 }
 
 fn check_count(count: usize) -> Result<(), Error> {

@@ -24,7 +24,7 @@ pub struct Change {
     /// Who changes it, and why.
     pub who: Who,
     /// What.
-    pub change: ActivityChange,
+    pub what: ActivityChange,
     /// Whether a wait that is under way is reckoned anew; otherwise the change holds from the next
     /// failure on.
     pub now: bool,
@@ -194,7 +194,7 @@ impl Change {
     fn input(&self, selector: Selector) -> Input {
         Input::ChangeActivity(Box::new(ChangeActivity {
             selector,
-            change: self.change.clone(),
+            change: self.what.clone(),
             identity: self.who.identity.clone(),
             reason: self.who.reason.clone(),
             now: self.now,

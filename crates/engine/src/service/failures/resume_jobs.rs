@@ -13,7 +13,7 @@ use steadfast_store::{ErrorEntry, ErrorFilter, ErrorState, Order, RunNumber};
 
 use crate::{
     error::{Code, Error},
-    failures::{JobOrder, JobProgress, JobState, NewResumeJob, ResumeJob, Target, Targets},
+    failures::{JobOrder, JobProgress, JobState, NewResumeJob, ResumeJob, Target, Targets, count},
     jobs::{Job as _, Key, PAGE},
     namespaces::Namespace,
     running::Running,
@@ -43,7 +43,7 @@ impl Engine {
         let total = self.write_targets(&key, filter, new.order).await?;
         let job = ResumeJob::of(&new, total, self.now().nanos());
         jobs.put(&**self.store(), key.clone(), job.clone()).await?;
-        self.work_on_resume(key);
+        self.running.spawn(work(Arc::downgrade(&self.running), key, Duration::ZERO));
         Ok(job.progress(id))
     }
 
@@ -97,10 +97,12 @@ impl Engine {
         Ok(job.progress(id.to_owned()))
     }
 
-    /// Works on a bulk resume in the background, until it is done.
-    pub(in crate::service) fn work_on_resume(&self, key: Key) {
-        let running = Arc::downgrade(&self.running);
-        self.running.spawn(work(running, key));
+    /// Goes on with a bulk resume after a restart. Some may have had their turn just before it, so
+    /// the first tick waits as long as one takes.
+    pub(in crate::service) fn go_on_with_resume(&self, key: Key) {
+        let Some(job) = self.shared().resume_jobs.get(&key) else { return };
+        let first = tick_of(job.rate, turns_in_a_tick(job.rate));
+        self.running.spawn(work(Arc::downgrade(&self.running), key, first));
     }
 
     /// Forgets the bulk resumes of a namespace.
@@ -181,11 +183,11 @@ impl Engine {
             self.record_resume(key, &seen, 0, 0, Some(JobState::TooManyFailures)).await?;
             return Ok(Some(Duration::ZERO));
         }
-        if job.turns >= job.total && seen.settled >= job.total {
+        if job.turns >= job.total && seen.prefix >= job.total {
             self.record_resume(key, &seen, 0, 0, Some(JobState::Completed)).await?;
             return Ok(Some(Duration::ZERO));
         }
-        let gate = ResumeJob { settled: seen.settled, ..job.clone() }.gate();
+        let gate = ResumeJob { settled: seen.prefix, ..job.clone() }.gate();
         let due = (turns_in_a_tick(job.rate)).min(gate.saturating_sub(job.turns));
         let refused = self.turns_of_resume(key, &job, &namespace, due).await?;
         self.record_resume(key, &seen, due, refused, None).await?;
@@ -280,7 +282,7 @@ impl Engine {
         let before = job.clone();
         job.turns += turns;
         job.refused += refused;
-        (job.settled, job.succeeded, job.failed) = (seen.settled, seen.succeeded, seen.failed);
+        (job.settled, job.succeeded, job.failed) = (seen.prefix, seen.succeeded, seen.failed);
         if let Some(end) = end.filter(|_| job.is_running()) {
             job.state = end.into();
             job.closed_at = self.now().nanos();
@@ -295,7 +297,7 @@ impl Engine {
 /// What is known of the errors that had their turn.
 struct Settled {
     /// From the first on, without a gap.
-    settled: u64,
+    prefix: u64,
     succeeded: u64,
     failed: u64,
     /// Beyond the first gap.
@@ -304,7 +306,7 @@ struct Settled {
 
 impl Settled {
     fn of(job: &ResumeJob) -> Self {
-        Self { settled: job.settled, succeeded: job.succeeded, failed: job.failed, later: (0, 0) }
+        Self { prefix: job.settled, succeeded: job.succeeded, failed: job.failed, later: (0, 0) }
     }
 
     fn count(&mut self, fate: Option<Fate>, is_prefix: bool) {
@@ -315,15 +317,14 @@ impl Settled {
             (Fate::Succeeded, false) => self.later.0 += 1,
             (Fate::FailedAgain, false) => self.later.1 += 1,
         }
-        self.settled += u64::from(is_prefix);
+        self.prefix += u64::from(is_prefix);
     }
 
     /// The share of those of which it is known that have failed again.
-    #[expect(clippy::cast_precision_loss, reason = "a share")]
     fn share(&self) -> f64 {
         let failed = self.failed + self.later.1;
         let known = self.succeeded + self.later.0 + failed;
-        if known == 0 { 0.0 } else { failed as f64 / known as f64 }
+        if known == 0 { 0.0 } else { count(failed) / count(known) }
     }
 }
 
@@ -345,7 +346,10 @@ fn target(entry: &ErrorEntry) -> Target {
     Target { run: entry.run.0, subject: entry.subject, attempts: entry.row.attempts }
 }
 
-async fn work(running: Weak<Running>, key: Key) {
+async fn work(running: Weak<Running>, key: Key, first: Duration) {
+    if let Some(clock) = running.upgrade().map(|it| Arc::clone(&it.shared.clock)) {
+        clock.sleep(first).await;
+    }
     loop {
         let Some(engine) = Engine::upgrade(&running) else { return };
         let next = engine.tick_resume(&key).await;
@@ -373,15 +377,14 @@ fn is_passing(code: Code) -> bool {
 }
 
 /// How many have their turn in one tick, so that no second sees more than the rate.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked rates")]
 fn turns_in_a_tick(rate: f64) -> u64 {
-    (rate * TICK.as_secs_f64()).max(1.0) as u64
+    let each = tick_of(rate, 1).as_nanos().max(1);
+    u64::try_from(TICK.as_nanos() / each).unwrap_or(u64::MAX).max(1)
 }
 
 /// How long so many turns take at the rate.
-#[expect(clippy::cast_precision_loss, reason = "few")]
 fn tick_of(rate: f64, turns: u64) -> Duration {
-    Duration::try_from_secs_f64(turns as f64 / rate).unwrap_or(IDLE)
+    Duration::try_from_secs_f64(count(turns) / rate).unwrap_or(Duration::MAX)
 }
 
 const TICK: Duration = Duration::from_millis(100);
