@@ -75,7 +75,9 @@ pub use state::{
 };
 pub use steadfast_retry::Timestamp;
 pub use table::{Row, Table};
-pub use transition::{Aborted, Attempt, AttemptOutcome, Effect, Transition, UpdateProgress};
+pub use transition::{
+    Aborted, Attempt, AttemptOutcome, Effect, EndedActivity, Transition, UpdateProgress,
+};
 pub use trouble::{ErrorState, RUN, RunError, TASK};
 pub use tx::Context;
 pub use view::QueryRoute;

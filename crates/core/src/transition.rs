@@ -18,6 +18,10 @@ pub struct Transition {
     pub effects: Vec<Effect>,
     /// Attempts that ended.
     pub attempts: Vec<Attempt>,
+    /// Activities that are over, for whoever counts them.
+    pub ended: Vec<EndedActivity>,
+    /// How many parked activities a resume policy has brought back.
+    pub resumed_by_policy: u32,
     /// The run that goes on where this one closed; becomes durable with it.
     pub successor: Option<Box<(Run, Self)>>,
     /// Whether what lists show of the run has changed.
@@ -88,6 +92,19 @@ pub enum Aborted {
     Continued,
     /// The workflow task that carried it failed.
     TaskFailed,
+}
+
+/// An activity that is over.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct EndedActivity {
+    /// Its type.
+    pub activity_type: String,
+    /// Attempts that were begun.
+    pub attempts: u32,
+    /// Whether it gave a result.
+    pub completed: bool,
+    /// From its schedule to its end.
+    pub took: Duration,
 }
 
 /// An attempt of an activity that ended, for the log of attempts.

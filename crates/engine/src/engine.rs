@@ -24,6 +24,7 @@ use crate::{
     running::Running,
     service::{Engine, default_namespace},
     shard::{Mail, Mailbox, RunNumbers, Shard, Shared, earlier},
+    tally::Tally,
     webhooks::{Outbox, Webhooks},
     workers::Workers,
 };
@@ -96,6 +97,7 @@ impl Engine {
             resume_jobs_changed: Notify::new(),
             hot: Arc::new(Hot::default()),
             stats: Arc::new(CommitStats::default()),
+            tally: Tally::default(),
             fenced: Arc::new(AtomicBool::new(false)),
             ended: Arc::default(),
             numbers: RunNumbers::from(lease.next_run),
@@ -173,6 +175,11 @@ impl Engine {
     /// How many workflow tasks and activity tasks wait for a worker.
     pub fn backlog(&self) -> (usize, usize) {
         (self.shared().tasks.backlog(), self.shared().activities.backlog())
+    }
+
+    /// Numbers about failures and retries.
+    pub fn tally(&self) -> &Tally {
+        &self.running.shared.tally
     }
 
     /// Numbers about commits.

@@ -39,6 +39,7 @@ mod schedules;
 mod service;
 mod shard;
 mod start;
+pub mod tally;
 mod task;
 mod token;
 mod visibility;

@@ -25,7 +25,7 @@ use crate::{
     run::Run,
     size,
     state::{Activity, ActivityRow},
-    transition::{Attempt, AttemptOutcome, Effect},
+    transition::{Attempt, AttemptOutcome, Effect, EndedActivity},
     tx::{Note, Tx},
 };
 
@@ -179,6 +179,12 @@ pub(crate) fn forget_counts(row: &mut ActivityRow) {
 /// Writes the started event and the end.
 pub(crate) fn close(tx: &mut Tx<'_>, id: i64, end: impl FnOnce(i64) -> Attributes) {
     let Some(activity) = tx.run.activities.get(&id) else { return };
+    let mut ended = EndedActivity {
+        activity_type: activity.type_name().to_owned(),
+        attempts: activity.row.deliveries,
+        completed: false,
+        took: tx.now.since(Timestamp(activity.row.first_scheduled_at)),
+    };
     let buffered = tx.run.task_is_started();
     let started_event_id = match activity.is_started().then(|| started(activity)) {
         None => 0,
@@ -188,7 +194,10 @@ pub(crate) fn close(tx: &mut Tx<'_>, id: i64, end: impl FnOnce(i64) -> Attribute
         }
         Some((at, event)) => tx.append_at(at, event, Note::default()),
     };
-    tx.happen(end(started_event_id));
+    let end = end(started_event_id);
+    ended.completed = matches!(end, Attributes::ActivityTaskCompletedEventAttributes(_));
+    tx.out.ended.push(ended);
+    tx.happen(end);
     workflow_task::want(tx);
 }
 

@@ -99,6 +99,7 @@ pub(crate) fn resume_by_policy(tx: &mut Tx<'_>, id: i64) {
     let Some(activity) = tx.run.activities.get_mut(&id) else { return };
     activity.row.resumed_by.clear();
     let policy = activity.row.park.as_ref().map(|park| park.resume_reason.clone());
+    tx.out.resumed_by_policy += 1;
     unpark(tx, id, Duration::ZERO, format!("resumed by {}", policy.unwrap_or_default()));
 }
 

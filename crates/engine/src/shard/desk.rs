@@ -225,6 +225,7 @@ impl<'a> Desk<'a> {
         wishes: &mut Wishes,
     ) {
         if transition.changed {
+            self.count(number, &transition);
             self.write(number, &mut transition, due);
         }
         if let Some(successor) = transition.successor.take() {
@@ -234,6 +235,18 @@ impl<'a> Desk<'a> {
         }
         for effect in transition.effects {
             self.carry_out(number, effect, wishes);
+        }
+    }
+
+    /// Counts what came of an input, for whoever watches.
+    fn count(&mut self, number: RunNumber, transition: &Transition) {
+        let is_quiet = transition.attempts.is_empty() && transition.ended.is_empty();
+        if is_quiet && transition.resumed_by_policy == 0 {
+            return;
+        }
+        let now = self.now();
+        if let Some(entry) = self.shard.cache.get(number) {
+            self.shard.shared.tally.count(transition, entry.run.workflow_type(), now);
         }
     }
 

@@ -142,6 +142,11 @@ impl Desk<'_> {
     ) {
         let Some(entry) = self.shard.cache.get(number) else { return };
         let Some((queue, offer)) = activity_offer(entry, id) else { return };
+        let waited = entry.run.activities().get(&id).filter(|it| it.row.attempt > 1);
+        if let Some(due) = waited.map(|it| Timestamp(it.row.scheduled_at)) {
+            let late = self.now().since(due);
+            self.shared().tally.count_lag(late);
+        }
         if eager && let Some(taker) = wishes.activities_for.clone() {
             if let Ok(response) = self.start_activity(&offer, taker) {
                 wishes.activities.push(*response);

@@ -8,6 +8,7 @@ use crate::{
     error::Error,
     failures::{Book, NewPolicy, PolicyVersion, Settings, Who},
     service::Engine,
+    tally::Name,
 };
 
 impl Engine {
@@ -72,6 +73,7 @@ impl Engine {
         let rulebook = Arc::new(book.rulebook());
         books.put(&**self.store(), &namespace.id, book).await?;
         self.shared().namespaces.set_rulebook(&namespace.id, &rulebook);
+        self.shared().tally.add_one(Name::PolicyChanges, [&namespace.name]);
         Ok(changed)
     }
 }

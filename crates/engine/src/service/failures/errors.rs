@@ -54,6 +54,18 @@ impl Engine {
         self.error(&namespace, id).await
     }
 
+    /// How many errors there are of each activity, in all namespaces, with the namespace's name.
+    pub async fn failing(&self) -> Result<Vec<(String, ErrorGroupRow)>, Error> {
+        let mut all = Vec::new();
+        for namespace in self.shared().namespaces.all().iter().filter(|it| !it.is_deleted()) {
+            let (filter, by) = (ErrorFilter::default(), ErrorGroup::Activity);
+            let limit = self.shared().limits.list_page_max;
+            let groups = self.store().error_groups(namespace.id.clone(), filter, by, limit).await?;
+            all.extend(groups.into_iter().map(|group| (namespace.name.clone(), group)));
+        }
+        Ok(all)
+    }
+
     /// Every attempt of a workflow: of its activities, of its workflow tasks, and of its run.
     pub async fn workflow_attempts(
         &self,

@@ -18,6 +18,7 @@ use crate::{
     namespaces::Namespace,
     running::Running,
     service::Engine,
+    tally::Name,
 };
 
 impl Engine {
@@ -217,13 +218,15 @@ impl Engine {
                 (entry, outcome)
             });
         }
+        let tally = &self.shared().tally;
         let mut refused = u64::try_from(gone).unwrap_or(u64::MAX);
         while let Some(turn) = turns.join_next().await {
             match turn {
-                Ok((_, Ok(_))) => {}
+                Ok((_, Ok(_))) => tally.add_one(Name::ResumeItems, [&key.1, "resumed"]),
                 Ok((_, Err(error))) if is_passing(error.code) => return Err(error),
                 Ok((entry, Err(error))) => {
                     refused += 1;
+                    tally.add_one(Name::ResumeItems, [&key.1, "refused"]);
                     let workflow = &entry.identity.workflow_id;
                     tracing::info!(%error, job = key.1, workflow, "not resumed");
                 }
