@@ -6,11 +6,14 @@
 """
 
 import asyncio
+import json
 import os
 import re
 import signal
 import subprocess
 import time
+import urllib.error
+import urllib.request
 import uuid
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -31,6 +34,7 @@ class Server:
         self.db = folder / "steadfast.db"
         self.log = folder / "server.log"
         self.address = "127.0.0.1:0"
+        self.http = "127.0.0.1:0"
         self._process: subprocess.Popen[bytes] | None = None
         self._client: Client | None = None
 
@@ -38,11 +42,11 @@ class Server:
         written = self.log.stat().st_size if self.log.exists() else 0
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                [BINARY, "serve", "--db", str(self.db), "--grpc", self.address, "--http", "off"],
+                [BINARY, "serve", "--db", str(self.db), "--grpc", self.address, "--http", self.http],
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
-        self.address = self._address_from_banner(written)
+        self.address, self.http = self._addresses_from_banner(written)
 
     def kill(self) -> None:
         """No goodbye: as a power cut would do it, except that the disk's cache survives."""
@@ -72,13 +76,30 @@ class Server:
         """One with its own connection, for workers that are to be cut off."""
         return await Client.connect(self.address, **options)
 
-    def _address_from_banner(self, written: int) -> str:
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        """Calls the HTTP API; what it answers. A refusal is an error with its text."""
+        request = urllib.request.Request(
+            f"http://{self.http}/api/v1/namespaces/default/{path}",
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"content-type": "application/json"},
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=20) as answer:
+                return json.load(answer)
+        except urllib.error.HTTPError as refused:
+            raise AssertionError(f"{refused.code}: {refused.read().decode()}") from refused
+
+    def _addresses_from_banner(self, written: int) -> tuple[str, str]:
         give_up = time.monotonic() + 20
         while time.monotonic() < give_up:
             assert self._process and self._process.poll() is None, self.log.read_text()
             banner = self.log.read_bytes()[written:].decode()
-            if "Ctrl-C" in banner and (found := re.search(r"gRPC\s+(\S+)", banner)):
-                return found[1]
+            if "Ctrl-C" in banner:
+                grpc = re.search(r"gRPC\s+(\S+)", banner)
+                http = re.search(r"HTTP\s+(?:http://)?([^\s/]+)", banner)
+                assert grpc and http, banner
+                return grpc[1], http[1]
             time.sleep(0.01)
         raise AssertionError(f"it does not listen: {self.log.read_text()}")
 
