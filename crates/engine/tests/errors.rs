@@ -1,0 +1,179 @@
+//! The table of errors: a row appears when something fails, changes with it, and goes when it is
+//! settled.
+
+use std::fmt::Write as _;
+
+use steadfast_proto::common::RetryPolicy;
+use steadfast_store::{ErrorEntry, ErrorFilter, Order, Store as _};
+
+use crate::common::{Rig, activity, complete, fail, retried, retries, survives, typed_failure};
+
+/// The errors of the rig's only namespace, the last to fail first, a line each.
+async fn shown(rig: &Rig) -> String {
+    let store = rig.store();
+    let namespaces = store.namespaces().await.expect("a read");
+    let namespace = namespaces.iter().find(|it| it.name == "default").expect("the default one");
+    let filter = ErrorFilter::default();
+    let errors = store.errors(namespace.id.clone(), filter, Order::Backward, None, 99);
+    let lines: Vec<_> = errors.await.expect("a read").errors.iter().map(line).collect();
+    if lines.is_empty() { "none".to_owned() } else { lines.join("\n") }
+}
+
+fn line(error: &ErrorEntry) -> String {
+    let row = &error.row;
+    let mut line = format!(
+        "{} #{} {}/{} {} x{} {}:{:?}",
+        error.identity.workflow_id,
+        error.subject,
+        row.workflow_type,
+        row.activity_type,
+        row.state.name(),
+        row.attempts,
+        row.error_type,
+        row.cause
+    );
+    if row.next_at.is_some() {
+        line.push_str(" next");
+    }
+    if row.fingerprint == 0 {
+        line.push_str(" without fingerprint");
+    }
+    line
+}
+
+/// What is shown now, under what has happened.
+async fn tell(rig: &Rig, what: &str, told: &mut String) {
+    _ = writeln!(told, "{what}:\n{}", shown(rig).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_appears_with_a_failure_and_goes_with_the_success() {
+    let told = survives(async |rig: &Rig| {
+        let mut told = String::new();
+        rig.start("order-1").await;
+        rig.step(vec![retried("a", 1, 1.0, 10)]).await;
+        tell(rig, "scheduled", &mut told).await;
+        let work = rig.next_activity().await;
+        rig.fail_activity(&work, "no network").await.expect("taken");
+        tell(rig, "failed", &mut told).await;
+        let work = rig.next_activity().await;
+        rig.fail_activity_as(&work, typed_failure("Down", "no power")).await.expect("taken");
+        tell(rig, "failed again", &mut told).await;
+        let work = rig.next_activity().await;
+        rig.complete_activity(&work, "ok").await.expect("taken");
+        tell(rig, "completed", &mut told).await;
+        rig.step(vec![complete("done")]).await;
+        told
+    })
+    .await;
+    insta::assert_snapshot!(told, @"");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_activity_that_fails_for_good_leaves_its_run_to_be_seen() {
+    let told = survives(async |rig: &Rig| {
+        let mut told = String::new();
+        rig.start("order-1").await;
+        rig.step(vec![retried("a", 1, 1.0, 2)]).await;
+        for _ in 0..2 {
+            let work = rig.next_activity().await;
+            rig.fail_activity(&work, "no network").await.expect("taken");
+        }
+        tell(rig, "exhausted", &mut told).await;
+        rig.step(vec![fail("gave up")]).await;
+        rig.closed("order-1", "").await;
+        tell(rig, "run failed", &mut told).await;
+        told
+    })
+    .await;
+    insta::assert_snapshot!(told, @"");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failed_run_that_is_followed_by_another_is_no_error() {
+    let told = survives(async |rig: &Rig| {
+        let mut told = String::new();
+        rig.start_with("order-1", |start| {
+            start.retry_policy = Some(RetryPolicy { maximum_attempts: 2, ..retries(1, 1.0, 2) });
+        })
+        .await
+        .expect("a good start");
+        rig.step(vec![fail("once")]).await;
+        tell(rig, "tried again", &mut told).await;
+        rig.step(vec![fail("twice")]).await;
+        tell(rig, "failed for good", &mut told).await;
+        told
+    })
+    .await;
+    insta::assert_snapshot!(told, @"");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_workflow_task_that_fails_is_an_error_until_one_succeeds() {
+    let told = survives(async |rig: &Rig| {
+        let mut told = String::new();
+        rig.start("order-1").await;
+        let task = rig.next_task("queue").await;
+        rig.fail_task(&task).await.expect("taken");
+        tell(rig, "task failed", &mut told).await;
+        rig.step(vec![complete("done")]).await;
+        tell(rig, "completed", &mut told).await;
+        told
+    })
+    .await;
+    insta::assert_snapshot!(told, @"");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_is_ended_settles_its_errors_and_a_deleted_one_takes_them_along() {
+    let told = survives(async |rig: &Rig| {
+        let mut told = String::new();
+        rig.start("order-1").await;
+        rig.step(vec![retried("a", 100, 1.0, 0)]).await;
+        let work = rig.next_activity().await;
+        rig.fail_activity(&work, "no network").await.expect("taken");
+        tell(rig, "failed", &mut told).await;
+        rig.terminate("order-1").await.expect("taken");
+        tell(rig, "terminated", &mut told).await;
+        rig.start("order-2").await;
+        rig.step(vec![fail("gave up")]).await;
+        tell(rig, "another failed", &mut told).await;
+        rig.delete("order-2").await.expect("taken");
+        rig.settle().await;
+        tell(rig, "and was deleted", &mut told).await;
+        told
+    })
+    .await;
+    insta::assert_snapshot!(told, @"");
+}
+
+#[tokio::test(start_paused = true)]
+async fn runs_are_listed_and_counted_by_their_errors() {
+    let rig = Rig::new().await;
+    rig.start("order-1").await;
+    rig.step(vec![activity("a")]).await;
+    let _held = rig.next_activity().await;
+    rig.start("order-2").await;
+    rig.step(vec![retried("b", 100, 1.0, 0)]).await;
+    let work = rig.next_activity().await;
+    rig.fail_activity(&work, "no network").await.expect("taken");
+    let store = rig.store();
+    let namespaces = store.namespaces().await.expect("a read");
+    let namespace = namespaces.into_iter().find(|it| it.name == "default").expect("it").id;
+    let read = store.errors(namespace, ErrorFilter::default(), Order::Forward, None, 9);
+    let fingerprint = read.await.expect("a read").errors[0].row.fingerprint;
+    let table = [
+        ("RetryState = 'retrying'".to_owned(), "order-2"),
+        ("RetryState = 'parked'".to_owned(), ""),
+        ("RetryState IS NULL".to_owned(), "order-1"),
+        ("RetryAttempts >= 1".to_owned(), "order-2"),
+        ("RetryingActivity = 'Charge'".to_owned(), "order-2"),
+        ("ErrorCause = 'no network'".to_owned(), "order-2"),
+        (format!("ErrorFingerprint = '{fingerprint:016x}'"), "order-2"),
+    ];
+    for (query, expected) in table {
+        assert_eq!(rig.list(&query).await.expect("a good query").join(" "), expected, "{query}");
+        let count = i64::from(!expected.is_empty());
+        assert_eq!(rig.count(&query).await.expect("a good query"), count, "{query}");
+    }
+}
