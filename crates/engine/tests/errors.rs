@@ -66,7 +66,16 @@ async fn an_error_appears_with_a_failure_and_goes_with_the_success() {
         told
     })
     .await;
-    insta::assert_snapshot!(told, @"");
+    insta::assert_snapshot!(told, @r#"
+    scheduled:
+    none
+    failed:
+    order-1 #5 Order/Charge retrying x1 Boom:"no network" next
+    failed again:
+    order-1 #5 Order/Charge retrying x2 Down:"no power" next
+    completed:
+    none
+    "#);
 }
 
 #[tokio::test(start_paused = true)]
@@ -86,7 +95,12 @@ async fn an_activity_that_fails_for_good_leaves_its_run_to_be_seen() {
         told
     })
     .await;
-    insta::assert_snapshot!(told, @"");
+    insta::assert_snapshot!(told, @r"
+    exhausted:
+    none
+    run failed:
+    none
+    ");
 }
 
 #[tokio::test(start_paused = true)]
@@ -105,7 +119,12 @@ async fn a_failed_run_that_is_followed_by_another_is_no_error() {
         told
     })
     .await;
-    insta::assert_snapshot!(told, @"");
+    insta::assert_snapshot!(told, @r"
+    tried again:
+    none
+    failed for good:
+    none
+    ");
 }
 
 #[tokio::test(start_paused = true)]
@@ -144,7 +163,16 @@ async fn a_run_that_is_ended_settles_its_errors_and_a_deleted_one_takes_them_alo
         told
     })
     .await;
-    insta::assert_snapshot!(told, @"");
+    insta::assert_snapshot!(told, @r#"
+    failed:
+    order-1 #5 Order/Charge retrying x1 Boom:"no network" next
+    terminated:
+    none
+    another failed:
+    none
+    and was deleted:
+    none
+    "#);
 }
 
 #[tokio::test(start_paused = true)]
