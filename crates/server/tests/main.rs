@@ -1,5 +1,6 @@
 //! The doors as clients meet them: over real sockets, with the published clients.
 
+mod api;
 mod common;
 mod deadlines;
 mod details;
