@@ -9,9 +9,10 @@ use utoipa::ToSchema;
 
 use super::{
     call::Call,
+    changing::Different,
     fault::{Explained, Fault},
     input::Body,
-    wire::{Select, Span, draft, payload_map, payloads},
+    wire::{Select, Span, payload_map},
 };
 
 /// Which errors, and why.
@@ -50,12 +51,8 @@ pub(super) struct How {
     /// Header fields for the next attempt alone.
     #[schema(value_type = Option<BTreeMap<String, Object>>)]
     metadata: Option<BTreeMap<String, Value>>,
-    /// Another input, from now on: a list of arguments.
-    #[schema(value_type = Option<Vec<Object>>)]
-    input: Option<Vec<Value>>,
-    /// Another retry policy, from now on.
-    #[schema(value_type = Option<Object>)]
-    policy: Option<Value>,
+    /// What is to become different, from now on.
+    change: Option<Different>,
 }
 
 /// What came of it.
@@ -131,8 +128,11 @@ impl How {
             reset_heartbeat: self.reset_heartbeat.unwrap_or_default(),
             spread: self.spread.map(|span| span.0).unwrap_or_default(),
             metadata: self.metadata.as_ref().map(payload_map).unwrap_or_default(),
-            input: self.input.as_deref().map(payloads),
-            policy: self.policy.map(|policy| draft("resume.policy", policy)).transpose()?,
+            change: self
+                .change
+                .map(|it| it.engine("resume.change"))
+                .transpose()?
+                .unwrap_or_default(),
         })
     }
 }

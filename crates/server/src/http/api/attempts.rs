@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use steadfast_engine::failures::{AttemptLog, AttemptOutcome, AttemptRow};
 use steadfast_proto::common::WorkflowExecution;
+use steadfast_store::{AttemptLog, AttemptOutcome, AttemptRow};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{

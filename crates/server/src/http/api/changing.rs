@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use steadfast_engine::failures::{ActivityChange, Change, Moved, Preview, Selector};
+use steadfast_core::{ActivityChange, Selector};
+use steadfast_engine::{Change, Moved, Preview};
 use steadfast_proto::{activity::ActivityOptions, common::WorkflowExecution, prost_types};
 use utoipa::ToSchema;
 
@@ -20,6 +21,9 @@ use super::{
 pub(super) struct ChangeErrors {
     select: Select,
     change: Different,
+    /// Whether a wait that is under way is reckoned anew; otherwise the change holds from the next
+    /// failure on.
+    now: Option<bool>,
     /// Why, for the record of changes.
     reason: Option<String>,
 }
@@ -30,6 +34,9 @@ pub(super) struct ChangeErrors {
 pub(super) struct ChangeActivities {
     which: Which,
     change: Different,
+    /// Whether a wait that is under way is reckoned anew; otherwise the change holds from the next
+    /// failure on.
+    now: Option<bool>,
     /// Why, for the record of changes.
     reason: Option<String>,
 }
@@ -72,9 +79,6 @@ pub(super) struct Different {
     /// The input: a list of arguments.
     #[schema(value_type = Option<Vec<Object>>)]
     input: Option<Vec<Value>>,
-    /// Whether a wait that is under way is reckoned anew; otherwise the change holds from the next
-    /// failure on.
-    now: Option<bool>,
 }
 
 /// What a change would move.
@@ -107,6 +111,8 @@ pub(super) struct MovedActivity {
     /// When it would be.
     #[serde(skip_serializing_if = "Option::is_none")]
     to: Option<Time>,
+    /// Whether it would not be tried again.
+    ends: bool,
 }
 
 /// That it was done.
@@ -118,7 +124,11 @@ pub(super) async fn change_errors(
     call: Call,
     Body(body): Body<ChangeErrors>,
 ) -> Result<Outcomes, Fault> {
-    let change = body.change.engine(&call, body.reason)?;
+    let change = Change {
+        who: call.who(body.reason),
+        change: body.change.engine("change")?,
+        now: body.now.unwrap_or_default(),
+    };
     let selection = body.select.engine()?;
     Ok(call.engine.change_errors(&call.namespace, selection, &change).await?.into())
 }
@@ -128,7 +138,11 @@ pub(super) async fn preview_errors(
     call: Call,
     Body(body): Body<ChangeErrors>,
 ) -> Result<Previewed, Fault> {
-    let change = body.change.engine(&call, body.reason)?;
+    let change = Change {
+        who: call.who(body.reason),
+        change: body.change.engine("change")?,
+        now: body.now.unwrap_or_default(),
+    };
     let selection = body.select.engine()?;
     Ok(call.engine.preview_change(&call.namespace, selection, &change).await?.into())
 }
@@ -138,7 +152,11 @@ pub(super) async fn change_activities(
     call: Call,
     Body(body): Body<ChangeActivities>,
 ) -> Result<Done, Fault> {
-    let change = body.change.engine(&call, body.reason)?;
+    let change = Change {
+        who: call.who(body.reason),
+        change: body.change.engine("change")?,
+        now: body.now.unwrap_or_default(),
+    };
     let (execution, selector) = body.which.engine(&call)?;
     call.engine.change_activities(&call.namespace, &execution, selector, &change).await?;
     Ok(Done {})
@@ -149,7 +167,11 @@ pub(super) async fn preview_activities(
     call: Call,
     Body(body): Body<ChangeActivities>,
 ) -> Result<Previewed, Fault> {
-    let change = body.change.engine(&call, body.reason)?;
+    let change = Change {
+        who: call.who(body.reason),
+        change: body.change.engine("change")?,
+        now: body.now.unwrap_or_default(),
+    };
     let (execution, selector) = body.which.engine(&call)?;
     let seen = call.engine.preview_activities(&call.namespace, &execution, selector, &change);
     Ok(seen.await?.into())
@@ -198,8 +220,9 @@ impl Which {
 }
 
 impl Different {
-    fn engine(self, call: &Call, reason: Option<String>) -> Result<Change, Fault> {
-        let policy = self.policy.map(policy_text).transpose()?;
+    /// As the core has it; `field` is where it came from.
+    pub(super) fn engine(self, field: &str) -> Result<ActivityChange, Fault> {
+        let policy = self.policy.map(|policy| policy_text(field, policy)).transpose()?;
         let wire = |span: Option<Span>| span.map(|Span(span)| prost_duration(span));
         let options = ActivityOptions {
             start_to_close_timeout: wire(self.start_to_close_timeout),
@@ -225,22 +248,23 @@ impl Different {
         .filter_map(|(is_given, name)| is_given.then(|| name.to_owned()))
         .collect();
         if policy.is_none() && mask.is_empty() && self.input.is_none() {
-            return Err(Fault::invalid("change: say what is to become different").at("change"));
+            let message = format!("{field}: say what is to become different");
+            return Err(Fault::invalid(message).at(field));
         }
         let input = self.input.as_deref().map(payloads);
-        let change = ActivityChange { policy, options, mask, input };
-        Ok(Change { who: call.who(reason), change, now: self.now.unwrap_or_default() })
+        Ok(ActivityChange { policy, options, mask, input })
     }
 }
 
 /// A policy as the core keeps it; an empty text goes back to the workflow's own.
-fn policy_text(value: Value) -> Result<String, Fault> {
+fn policy_text(field: &str, value: Value) -> Result<String, Fault> {
     if value.as_object().is_some_and(serde_json::Map::is_empty) {
         return Ok(String::new());
     }
-    let draft = draft("change.policy", value)?;
+    let field = format!("{field}.policy");
+    let draft = draft(&field, value)?;
     if let Err(invalid) = steadfast_retry::Policy::new(draft.clone()) {
-        return Err(Fault::invalid(format!("change.policy: {invalid}")).at("change.policy"));
+        return Err(Fault::invalid(format!("{field}: {invalid}")).at(field));
     }
     serde_json::to_string(&draft).map_err(|error| Fault::invalid(error.to_string()))
 }
@@ -254,25 +278,26 @@ fn prost_duration(span: std::time::Duration) -> prost_types::Duration {
 
 impl From<Preview> for Previewed {
     fn from(preview: Preview) -> Self {
-        let moved =
-            preview.moved.into_iter().map(|(execution, moved)| moved_activity(execution, moved));
         Self {
             pending: preview.pending,
             sooner: preview.sooner,
             later: preview.later,
             ended: preview.ended,
-            moved: moved.collect(),
+            moved: preview.moved.into_iter().map(MovedActivity::from).collect(),
         }
     }
 }
 
-fn moved_activity(execution: WorkflowExecution, moved: Moved) -> MovedActivity {
-    MovedActivity {
-        workflow_id: execution.workflow_id,
-        run_id: execution.run_id,
-        activity_id: moved.activity_id,
-        activity_type: moved.activity_type,
-        from: moved.from.map(Time),
-        to: moved.to.map(Time),
+impl From<Moved> for MovedActivity {
+    fn from(moved: Moved) -> Self {
+        Self {
+            workflow_id: moved.workflow_id,
+            run_id: moved.run_id,
+            activity_id: moved.activity_id,
+            activity_type: moved.activity_type,
+            from: moved.from.map(Time),
+            to: moved.to.map(Time),
+            ends: moved.ends,
+        }
     }
 }

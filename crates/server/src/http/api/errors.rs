@@ -3,11 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use steadfast_engine::{
-    Timestamp,
-    failures::{ErrorEntry, ErrorGroup, ErrorGroupRow, ErrorPosition, Order},
-};
-use steadfast_store::RunNumber;
+use steadfast_engine::{Timestamp, failures::ErrorId};
+use steadfast_store::{ErrorEntry, ErrorGroup, ErrorGroupRow, ErrorPosition, Order, RunNumber};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{
@@ -224,7 +221,7 @@ pub(super) async fn groups(
 
 impl From<ErrorEntry> for ErrorItem {
     fn from(entry: ErrorEntry) -> Self {
-        let id = steadfast_engine::failures::ErrorId { run: entry.run, subject: entry.subject };
+        let id = ErrorId { run: entry.run, subject: entry.subject };
         let row = entry.row;
         let state = StateName::from(row.state);
         let next_at = row.next_at.map(Time);

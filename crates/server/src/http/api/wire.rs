@@ -9,10 +9,11 @@ use serde::{
 use serde_json::Value;
 use steadfast_engine::{
     Timestamp,
-    failures::{ErrorFilter, ErrorId, ErrorState, Selection},
+    failures::{ErrorId, Selection},
 };
 use steadfast_proto::common::{Payload, Payloads};
 use steadfast_retry::span;
+use steadfast_store::{ErrorFilter, ErrorState};
 use utoipa::{
     IntoParams, PartialSchema, ToSchema,
     openapi::{
