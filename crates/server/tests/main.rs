@@ -4,6 +4,7 @@ mod api;
 mod common;
 mod deadlines;
 mod details;
+mod failures;
 mod gone;
 mod http;
 mod keys;

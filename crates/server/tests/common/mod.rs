@@ -1,5 +1,6 @@
 //! A server on a free port, and the few calls that tests make of it.
 
+mod clock;
 pub(crate) mod noise;
 pub(crate) mod raw;
 mod words;
@@ -20,6 +21,7 @@ use tonic::{
     transport::{Channel, Endpoint},
 };
 
+pub(crate) use clock::StillClock;
 pub(crate) use words::*;
 
 pub(crate) const NAMESPACE: &str = "default";
