@@ -184,10 +184,7 @@ async fn an_operators_rule_decides_before_the_authors_and_says_so() {
     survives(async |flow: &mut Flow| {
         let rule = json!({
             "scope": { "workflowType": "Order" },
-            "policy": { "rules": [{
-                "match": { "type": "StepError" },
-                "backoff": { "kind": "constant", "initial": "5s", "jitter": "none" },
-            }], "max_attempts": 0 },
+            "policy": { "rules": [{ "match": { "type": "StepError" }, "action": "park" }] },
             "reason": "the depot is down",
         });
         let put = flow.ask("PUT", "policies/depot", rule.clone()).await;
@@ -198,17 +195,25 @@ async fn an_operators_rule_decides_before_the_authors_and_says_so() {
         assert!(told.contains("version 1") && told.contains("the depot is down"), "{told}");
         flow.fail_first("order-1", "Order", "boom").await;
         flow.point().await;
-        let error = flow.error().await;
-        assert_eq!(error["state"], "retrying", "its author would have had it fail");
+        assert_eq!(flow.error().await["state"], "parked", "its author would have had it fail");
         let attempts = flow.ask("GET", "workflows/order-1/attempts", Value::Null).await;
         let attempt = &attempts["tried"][0]["attempts"][0];
         assert_eq!(
             (&attempt["layer"], &attempt["policy"]),
             (&json!("operator"), &json!("depot@1"))
         );
-        assert_eq!((&attempt["rule"], &attempt["delay"]), (&json!("type=StepError"), &json!("5s")));
-        flow.pass(5);
-        flow.attempt_of("First", 2).await;
+        assert_eq!(attempt["rule"], "type=StepError workflow_type=Order");
+        assert_eq!(attempt["parked"], true);
+        // Somebody else has put another version in the meantime.
+        let mut second = rule.clone();
+        second["expectedVersion"] = json!(1);
+        assert_eq!(flow.ask("PUT", "policies/depot", second.clone()).await["version"], 2);
+        assert_eq!(flow.refuse("PUT", "policies/depot", second).await.0, 409);
+        flow.point().await;
+        let versions = flow.ask("GET", "policies/depot/versions", Value::Null).await;
+        assert_eq!(versions["policies"].as_array().expect("versions").len(), 2);
+        flow.ask("DELETE", "policies/depot?expectedVersion=2", Value::Null).await;
+        assert_eq!(flow.refuse("GET", "policies/depot", Value::Null).await.0, 404);
     })
     .await;
 }

@@ -277,23 +277,3 @@ async fn d_112_everything_that_is_due_is_resumed_in_one_pass() {
     })
     .await;
 }
-
-#[tokio::test]
-async fn a_failed_run_goes_on_from_before_the_step_that_failed() {
-    survives(async |flow: &mut Flow| {
-        flow.fail_second("order-1", "boom").await;
-        flow.advance().await;
-        let error = flow.until("state=failed", |errors| errors.len() == 1).await.remove(0);
-        assert_eq!(error["subject"], "run");
-        flow.point().await;
-        let answer = flow.ask("POST", "errors/resume", ids([&error])).await;
-        assert!(answer["outcomes"][0]["newRunId"].is_string(), "{answer}");
-        flow.point().await;
-        flow.advance().await;
-        let task = flow.attempt_of("Second", 1).await;
-        flow.complete(&task).await;
-        flow.advance().await;
-        flow.attempt_of("Third", 1).await;
-    })
-    .await;
-}
