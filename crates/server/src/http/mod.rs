@@ -1,0 +1,81 @@
+//! The HTTP door: whether the server is well, its numbers, and what operators do about failures.
+//!
+//! ```text
+//!   pages ──▶ / · /healthz · /metrics          text, for people and Prometheus
+//!   api ────▶ /api/v1/namespaces/…             JSON, for operators and their programs
+//! ```
+
+mod api;
+mod pages;
+
+pub use api::openapi;
+pub(crate) use pages::Pages;
+
+use std::{convert::Infallible, pin::pin, time::Duration};
+
+use axum::{Router, body::Body, response::Response};
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::{sync::watch, task::JoinSet};
+use tokio_stream::StreamExt as _;
+use tower_service::Service as _;
+
+use crate::listen::{Connection, Incoming};
+
+/// Serves until `stop`, then until the answers that are under way are sent.
+pub(crate) async fn serve(pages: Pages, mut incoming: Incoming, mut stop: watch::Receiver<bool>) {
+    let router = pages::router().merge(api::router()).with_state(pages);
+    let mut open = JoinSet::new();
+    loop {
+        tokio::select! {
+            biased;
+            () = asked(&mut stop) => break,
+            Some(_) = open.join_next() => {}
+            connection = incoming.next() => match connection {
+                Some(Ok(connection)) => {
+                    open.spawn(attend(connection, router.clone(), stop.clone()));
+                }
+                Some(Err(_)) => {}
+                None => break,
+            },
+        }
+    }
+    drop(incoming);
+    open.join_all().await;
+}
+
+/// Answers one client, until it goes or the server stops.
+async fn attend(connection: Connection, router: Router, mut stop: watch::Receiver<bool>) {
+    let service =
+        hyper::service::service_fn(move |request: http::Request<hyper::body::Incoming>| {
+            let mut router = router.clone();
+            async move {
+                let answer: Result<Response, Infallible> =
+                    router.call(request.map(Body::new)).await;
+                answer
+            }
+        });
+    let serving = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADERS)
+        .serve_connection(TokioIo::new(connection), service);
+    let mut serving = pin!(serving);
+    let ended = tokio::select! {
+        ended = serving.as_mut() => ended,
+        () = asked(&mut stop) => {
+            serving.as_mut().graceful_shutdown();
+            serving.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "an HTTP connection ended badly");
+    }
+}
+
+/// Waits until the server is asked to stop, or left alone.
+pub(crate) async fn asked(stop: &mut watch::Receiver<bool>) {
+    let _ = stop.wait_for(|asked| *asked).await;
+}
+
+/// How long a client may take to say what it wants.
+const HEADERS: Duration = Duration::from_secs(10);
