@@ -10,13 +10,16 @@ const SERVED: [&str; 2] = ["WorkflowService", "OperatorService"];
 
 fn main() -> io::Result<()> {
     println!("cargo:rerun-if-changed=build.rs");
-    if env::var_os("CARGO_FEATURE_SERVICES").is_none() {
+    if env::var_os("CARGO_FEATURE_DESCRIBED").is_none() {
         return Ok(());
     }
     let path = env::var("DEP_TEMPORALIO_PROTOS_DESCRIPTOR_PATH")
         .map_err(|missing| io::Error::new(io::ErrorKind::NotFound, missing))?;
     let mut set = FileDescriptorSet::decode(fs::read(path)?.as_slice())?;
     write_described(&set)?;
+    if env::var_os("CARGO_FEATURE_SERVICES").is_none() {
+        return Ok(());
+    }
     set.file.retain_mut(keep_served);
     tonic_prost_build::configure()
         .build_client(false)

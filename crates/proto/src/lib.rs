@@ -31,6 +31,10 @@ pub mod clients {
     };
 }
 
+/// The description of the API, for clients that ask a server what it speaks, and for JSON.
+#[cfg(feature = "described")]
+pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/described.bin"));
+
 /// The service traits that a server implements.
 #[cfg(feature = "services")]
 #[allow(
@@ -51,8 +55,7 @@ pub mod clients {
     reason = "generated"
 )]
 pub mod services {
-    /// The description of the API, for clients that ask a server what it speaks.
-    pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/described.bin"));
+    pub use super::DESCRIPTORS;
 
     pub mod workflow {
         tonic::include_proto!("temporal.api.workflowservice.v1");

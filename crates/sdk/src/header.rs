@@ -1,15 +1,14 @@
 //! What an activity's command says beyond the public fields, in the core's own words.
 
-use steadfast_engine::policy::{HEADER, KIND_HEADER, kind_to_payload, to_payload};
-use steadfast_proto::common::Header;
-use steadfast_retry::Draft;
+use steadfast_engine::policy::{HEADER, KIND_HEADER, kind_to_payload};
+use steadfast_proto::common::{Header, Payload};
 
 /// The header of an activity's command, if there is something to say.
-pub(crate) fn of_activity(policy: Option<&Draft>, kind: Option<&str>) -> Option<Header> {
+pub(crate) fn of_activity(policy: Option<&Payload>, kind: Option<&str>) -> Option<Header> {
     if policy.is_none() && kind.is_none() {
         return None;
     }
-    let fields = [(HEADER, policy.map(to_payload)), (KIND_HEADER, kind.map(kind_to_payload))];
+    let fields = [(HEADER, policy.cloned()), (KIND_HEADER, kind.map(kind_to_payload))];
     let fields = fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
     Some(Header { fields: fields.collect() })
 }

@@ -35,6 +35,8 @@ pub use client::{
     ActivityOutcome, AttemptError, Client, ClientError, ErrorInfo, RetriedActivity, RetryMetadata,
     StartCall, WorkflowError, WorkflowHandle,
 };
+#[cfg(feature = "remote")]
+pub use door::BadServer;
 pub use error::{
     ActivityError, Cancelled, ChildError, Failure, HeartbeatError, RetryExhausted, TerminalError,
     TimeoutError, TimeoutKind,

@@ -8,9 +8,13 @@
 //! values. On the wire a policy is the public one, beside it, where that cannot say everything, the
 //! whole of it in a header, which Steadfast reads.
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, LazyLock, OnceLock},
+    time::Duration,
+};
 
-use steadfast_proto::common::RetryPolicy as Wire;
+use steadfast_engine::policy::to_payload;
+use steadfast_proto::common::{Payload, RetryPolicy as Wire};
 pub use steadfast_retry::{
     Draft,
     explain::Explanation,
@@ -42,9 +46,11 @@ use crate::span;
 /// let wrong = RetryPolicy::new().max_attempts(0);
 /// assert_eq!(wrong.check().unwrap_err().to_string(), "max_attempts must be at least 1, not 0");
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct RetryPolicy {
     terms: Terms,
+    /// As commands carry it: made once for all calls with this policy and its clones.
+    carried: Arc<OnceLock<Carried>>,
 }
 
 /// In whose words it is said.
@@ -76,13 +82,14 @@ pub(crate) struct Carried {
     /// What every server and tool understands.
     pub(crate) wire: Wire,
     /// The whole of it, if the wire cannot say it.
-    pub(crate) whole: Option<Draft>,
+    pub(crate) whole: Option<Payload>,
 }
 
 impl RetryPolicy {
     /// The framework's policy: five attempts, one second doubling to a minute, within five minutes.
     pub fn new() -> Self {
-        Self::from(DEFAULT)
+        static FRAMEWORK: LazyLock<RetryPolicy> = LazyLock::new(|| RetryPolicy::from(DEFAULT));
+        FRAMEWORK.clone()
     }
 
     /// So many attempts, the first one included.
@@ -172,20 +179,8 @@ impl RetryPolicy {
 
     /// As a command carries it. A policy that is wrong is refused by whoever takes the command, so
     /// that is not checked here again.
-    pub(crate) fn carried(&self) -> Carried {
-        match &self.terms {
-            Terms::Edda(edda) => Carried { wire: edda_on_wire(edda), whole: whole(edda) },
-            Terms::Temporal(temporal) => Carried { wire: temporal_on_wire(temporal), whole: None },
-            Terms::Rules(draft) => {
-                let attempts = draft.limits.max_attempts;
-                let temporal = TemporalPolicy {
-                    maximum_attempts: attempts
-                        .map_or(0, |it| i32::try_from(it).unwrap_or(i32::MAX)),
-                    ..TemporalPolicy::default()
-                };
-                Carried { wire: temporal_on_wire(&temporal), whole: Some((**draft).clone()) }
-            }
-        }
+    pub(crate) fn carried(&self) -> &Carried {
+        self.carried.get_or_init(|| self.terms.carry())
     }
 
     /// Changes a field. A policy in other terms is left behind for the framework's.
@@ -195,7 +190,35 @@ impl RetryPolicy {
             Terms::Temporal(_) | Terms::Rules(_) => DEFAULT,
         };
         change(&mut edda);
-        Self { terms: Terms::Edda(edda) }
+        Self::of(Terms::Edda(edda))
+    }
+
+    fn of(terms: Terms) -> Self {
+        Self { terms, carried: Arc::default() }
+    }
+}
+
+impl Terms {
+    fn carry(&self) -> Carried {
+        match self {
+            Self::Edda(edda) => Carried { wire: edda_on_wire(edda), whole: whole(edda) },
+            Self::Temporal(temporal) => Carried { wire: temporal_on_wire(temporal), whole: None },
+            Self::Rules(draft) => {
+                let attempts = draft.limits.max_attempts;
+                let temporal = TemporalPolicy {
+                    maximum_attempts: attempts
+                        .map_or(0, |it| i32::try_from(it).unwrap_or(i32::MAX)),
+                    ..TemporalPolicy::default()
+                };
+                Carried { wire: temporal_on_wire(&temporal), whole: Some(to_payload(draft)) }
+            }
+        }
+    }
+}
+
+impl PartialEq for RetryPolicy {
+    fn eq(&self, other: &Self) -> bool {
+        self.terms == other.terms
     }
 }
 
@@ -207,28 +230,28 @@ impl Default for RetryPolicy {
 
 impl From<edda::RetryPolicy> for RetryPolicy {
     fn from(policy: edda::RetryPolicy) -> Self {
-        Self { terms: Terms::Edda(policy) }
+        Self::of(Terms::Edda(policy))
     }
 }
 
 impl From<TemporalPolicy> for RetryPolicy {
     fn from(policy: TemporalPolicy) -> Self {
-        Self { terms: Terms::Temporal(policy) }
+        Self::of(Terms::Temporal(policy))
     }
 }
 
 impl From<Draft> for RetryPolicy {
     fn from(draft: Draft) -> Self {
-        Self { terms: Terms::Rules(Box::new(draft)) }
+        Self::of(Terms::Rules(Box::new(draft)))
     }
 }
 
 /// The whole of a policy, if the wire cannot say it: a limit in time, or a list of what is retried.
-fn whole(edda: &edda::RetryPolicy) -> Option<Draft> {
+fn whole(edda: &edda::RetryPolicy) -> Option<Payload> {
     if edda.max_duration.is_none() && edda.retryable_error_types.is_empty() {
         return None;
     }
-    edda.draft().ok()
+    edda.draft().ok().map(|draft| to_payload(&draft))
 }
 
 fn edda_on_wire(edda: &edda::RetryPolicy) -> Wire {

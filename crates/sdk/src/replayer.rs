@@ -43,6 +43,10 @@ pub enum ReplayError {
     /// It is not a history.
     #[error("not a history: {0}")]
     Encoding(#[from] DecodeError),
+    /// It is not the JSON of a history.
+    #[cfg(feature = "json-histories")]
+    #[error("not the JSON of a history: {0}")]
+    Json(#[from] serde_json::Error),
 }
 
 impl Replayer {
@@ -80,6 +84,42 @@ impl Replayer {
     pub fn replay_encoded(&self, history: &[u8]) -> Result<(), ReplayError> {
         let history = History::decode(history)?;
         self.replay(history.events)
+    }
+
+    /// Replays a history as JSON, as `steadfast workflow show --output json` and other servers' tools
+    /// and pages export it: an object with `events`, in the standard mapping of protobuf.
+    #[cfg(feature = "json-histories")]
+    pub fn replay_json(&self, history: &str) -> Result<(), ReplayError> {
+        self.replay(json::events(history)?)
+    }
+}
+
+#[cfg(feature = "json-histories")]
+mod json {
+    //! Histories as JSON. What a newer server says that this crate does not know is left out.
+
+    use std::sync::LazyLock;
+
+    use prost_reflect::{DescriptorPool, DeserializeOptions, DynamicMessage};
+    use serde::de::Error as _;
+    use steadfast_proto::{
+        DESCRIPTORS,
+        history::{History, HistoryEvent},
+        prost::{Message as _, Name as _},
+    };
+
+    pub(super) fn events(text: &str) -> Result<Vec<HistoryEvent>, serde_json::Error> {
+        static POOL: LazyLock<DescriptorPool> = LazyLock::new(|| {
+            DescriptorPool::decode(DESCRIPTORS).expect("the description of the API is our own")
+        });
+        let kind = POOL.get_message_by_name(&History::full_name());
+        let kind = kind.ok_or_else(|| serde_json::Error::custom("the API has no histories"))?;
+        let options = DeserializeOptions::new().deny_unknown_fields(false);
+        let mut reader = serde_json::Deserializer::from_str(text);
+        let read = DynamicMessage::deserialize_with_options(kind, &mut reader, &options)?;
+        reader.end()?;
+        let history = History::decode(read.encode_to_vec().as_slice());
+        Ok(history.map_err(serde_json::Error::custom)?.events)
     }
 }
 

@@ -8,8 +8,8 @@ use std::{
 };
 
 use steadfast::{
-    ActivityContext, App, ClientError, Failure, RetryPolicy, StateCell, WorkflowContext,
-    WorkflowError,
+    ActivityContext, App, ClientError, Failure, ReplayError, Replayer, RetryPolicy, StateCell,
+    Workflow, WorkflowContext, WorkflowError,
 };
 
 use crate::rig::Dev;
@@ -123,4 +123,25 @@ async fn workers_go_on_when_the_server_is_killed_under_them() {
     }
     app.shutdown().await;
     dev.child.kill().unwrap();
+}
+
+/// Another step than what was recorded.
+async fn order_of_today(ctx: WorkflowContext, _: u32) -> Result<String, Failure> {
+    ctx.sleep(Duration::from_secs(1)).await?;
+    Ok(String::new())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_exported_history_is_replayed() {
+    let dev = Dev::start();
+    let app = app(&dev.address).await;
+    app.client().start(order, 7).id("order-7").await.unwrap().result().await.unwrap();
+    let history = dev.says(&["workflow", "show", "-w", "order-7", "--output", "json"]);
+    Replayer::new().workflow(order).replay_json(&history).unwrap();
+    let changed = Replayer::new().register_workflow(Workflow::new(order_of_today).named("order"));
+    let broken = changed.replay_json(&history).unwrap_err();
+    assert!(broken.to_string().contains("charge"), "{broken}");
+    let truncated = Replayer::new().workflow(order).replay_json(&history[..history.len() / 2]);
+    assert!(matches!(truncated, Err(ReplayError::Json(_))), "{truncated:?}");
+    app.shutdown().await;
 }

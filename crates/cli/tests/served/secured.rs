@@ -3,6 +3,7 @@
 use std::{fs, path::Path};
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use steadfast::{App, Failure, WorkflowContext};
 
 use super::{FREE, Serving};
 use crate::{folder, steadfast, text};
@@ -124,6 +125,48 @@ fn a_server_that_wants_keys_lets_in_who_has_one() {
     command.arg(serving.said("gRPC")).env("STEADFAST_API_KEY", word("key"));
     let output = command.output().expect("the binary starts");
     assert!(text(&output.stderr).contains("the key may not write"), "{output:?}");
+    serving.signal("TERM");
+    serving.stopped();
+}
+
+async fn greeting(_: WorkflowContext, name: String) -> Result<String, Failure> {
+    Ok(format!("Hello, {name}!"))
+}
+
+/// A program with the Rust SDK shows what the server asks for.
+#[tokio::test(flavor = "multi_thread")]
+async fn programs_show_their_certificate_and_their_key() {
+    let here = folder("secured_program");
+    certificate(&here, "server", "engine.internal", &authority(&here, "server"));
+    certificate(&here, "mine", "me", &authority(&here, "clients"));
+    let made = steadfast(&["key", "create", "--namespace", "default", "--right", "write"]).output();
+    let made = text(&made.expect("the binary starts").stdout);
+    let word =
+        |name: &str| made.lines().find_map(|line| line.strip_prefix(name)).expect("a line").trim();
+    let keys = word("environment").trim_start_matches("STEADFAST_KEYS='").trim_end_matches('\'');
+    let mut command = steadfast(&FREE);
+    command.args(["--tls-cert", "server.pem", "--tls-key", "server-key.pem", "--db", "a.db"]);
+    command.args(["--tls-client-ca", "clients-ca.pem"]).env("STEADFAST_KEYS", keys);
+    let serving = Serving::start(command.current_dir(&here));
+    let port = serving.said("gRPC").rsplit(':').next().expect("a port");
+    let read = |name: &str| fs::read(here.join(name)).expect("readable");
+    let app = || {
+        App::builder(format!("localhost:{port}"))
+            .workflow(greeting)
+            .tls_ca(read("server-ca.pem"))
+            .tls_identity(read("mine.pem"), read("mine-key.pem"))
+            .tls_server_name("engine.internal")
+    };
+    let known = app().api_key(word("key")).start().await.expect("it starts");
+    let greeted = known.client().start(greeting, "you".to_owned()).await.expect("it is let in");
+    assert_eq!(greeted.result().await.expect("a result"), "Hello, you!");
+    known.shutdown().await;
+    let unknown = app().api_key("guessed").start().await.expect("it starts");
+    let refused = unknown.client().start(greeting, "you".to_owned()).await.expect_err("no such key");
+    assert!(refused.to_string().contains("the key is not known"), "{refused}");
+    unknown.shutdown().await;
+    let unsayable = app().api_key("a\nb").start().await.expect_err("no header has a line break");
+    assert!(unsayable.to_string().contains("API key"), "{unsayable}");
     serving.signal("TERM");
     serving.stopped();
 }

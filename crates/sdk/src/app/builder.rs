@@ -15,7 +15,7 @@ use super::{
 use crate::{
     activity::{Activity, ActivityFn, ActivityOptions},
     client::{Client, fresh_id},
-    door::Door,
+    door::{Access, Door},
     policy::{InvalidPolicy, RetryPolicy},
     state::States,
     worker::{Settings, Worker},
@@ -28,6 +28,7 @@ use crate::{
 #[must_use = "nothing runs before start()"]
 pub struct AppBuilder {
     target: String,
+    access: Access,
     namespace: String,
     task_queue: String,
     identity: Option<String>,
@@ -71,10 +72,10 @@ pub enum StartError {
     /// The engine cannot be opened on it.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// The address cannot be used.
+    /// There is no way to the server.
     #[cfg(feature = "remote")]
-    #[error("the address of the server: {0}")]
-    Address(#[from] tonic::transport::Error),
+    #[error("the server: {0}")]
+    Server(#[from] crate::door::BadServer),
     /// The crate was built without the feature for it.
     #[error("workers of a server need the feature `remote`")]
     NoRemote,
@@ -84,6 +85,7 @@ impl AppBuilder {
     pub(crate) fn new(target: String) -> Self {
         Self {
             target,
+            access: Access::default(),
             namespace: "default".to_owned(),
             task_queue: "default".to_owned(),
             identity: None,
@@ -157,6 +159,35 @@ impl AppBuilder {
     /// The namespace.
     pub fn namespace(self, name: impl Into<String>) -> Self {
         Self { namespace: name.into(), ..self }
+    }
+
+    /// The key that a server asks for.
+    pub fn api_key(mut self, key: impl Into<String>) -> Self {
+        self.access.api_key = Some(key.into());
+        self
+    }
+
+    /// Speaks TLS to a server whose certificate this authority has signed, as PEM. Without it, an
+    /// address with `https://` is believed on the word of the machine's own authorities.
+    pub fn tls_ca(mut self, pem: impl Into<Vec<u8>>) -> Self {
+        self.access.ca = Some(pem.into());
+        self
+    }
+
+    /// Shows a server that asks for one this certificate, as PEM, with its key.
+    pub fn tls_identity(
+        mut self,
+        certificate: impl Into<Vec<u8>>,
+        key: impl Into<Vec<u8>>,
+    ) -> Self {
+        self.access.identity = Some((certificate.into(), key.into()));
+        self
+    }
+
+    /// The name in a server's certificate, if it is not the one in its address.
+    pub fn tls_server_name(mut self, name: impl Into<String>) -> Self {
+        self.access.server_name = Some(name.into());
+        self
     }
 
     /// Who it is, in history.
@@ -260,7 +291,7 @@ impl AppBuilder {
                 (store, Some(file))
             }
             (None, Target::Memory) => (Arc::new(Memory::new()), None),
-            (None, Target::Server(address)) => return Ok((connect(address)?, None)),
+            (None, Target::Server(address)) => return Ok((connect(address, &self.access)?, None)),
         };
         let options = Options {
             clock: Arc::clone(&self.clock),
@@ -274,12 +305,12 @@ impl AppBuilder {
 }
 
 #[cfg(feature = "remote")]
-fn connect(address: &str) -> Result<Door, StartError> {
-    Ok(Door::Remote(Box::new(crate::door::Remote::new(address)?)))
+fn connect(address: &str, access: &Access) -> Result<Door, StartError> {
+    Ok(Door::Remote(Box::new(crate::door::Remote::new(address, access)?)))
 }
 
 #[cfg(not(feature = "remote"))]
-fn connect(_: &str) -> Result<Door, StartError> {
+fn connect(_: &str, _: &Access) -> Result<Door, StartError> {
     Err(StartError::NoRemote)
 }
 

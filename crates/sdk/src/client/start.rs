@@ -195,7 +195,7 @@ impl<T: DeserializeOwned> StartCall<T> {
             request_id: fresh(),
             workflow_id_reuse_policy: self.reuse.into(),
             workflow_id_conflict_policy: self.conflict.into(),
-            retry_policy: self.retry.map(|policy| policy.carried().wire),
+            retry_policy: self.retry.map(|policy| policy.carried().wire.clone()),
             cron_schedule: self.cron,
             memo: (!self.memo.is_empty()).then(|| Memo { fields: fields(self.memo) }),
             search_attributes: (!self.search_attributes.is_empty())

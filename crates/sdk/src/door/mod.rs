@@ -1,5 +1,6 @@
 //! The way to an engine: in this process, or over the network. Workers and clients do not know which.
 
+mod access;
 mod history;
 #[cfg(feature = "remote")]
 mod remote;
@@ -9,6 +10,9 @@ use std::fmt;
 use steadfast_engine::{Engine, Error};
 use steadfast_proto::workflowservice as ws;
 
+pub(crate) use access::Access;
+#[cfg(feature = "remote")]
+pub use remote::BadServer;
 #[cfg(feature = "remote")]
 pub(crate) use remote::Remote;
 
@@ -44,7 +48,7 @@ macro_rules! calls {
         impl Remote {
             $(
                 async fn $name(&self, request: ws::$request) -> Result<ws::$response, Error> {
-                    let called = self.client().$name(Self::request(request)).await;
+                    let called = self.client().$name(self.request(request)).await;
                     called.map(tonic::Response::into_inner).map_err(|status| remote::error(&status))
                 }
             )+

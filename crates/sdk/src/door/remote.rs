@@ -12,44 +12,80 @@ use steadfast_proto::{
 use tonic::{
     Request, Status,
     codec::CompressionEncoding::Gzip,
-    transport::{Channel, ClientTlsConfig, Endpoint},
+    metadata::{Ascii, MetadataValue, errors::InvalidMetadataValue},
+    transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity},
 };
+
+use super::Access;
 
 /// A connection, which is made when it is needed and made again when it is lost.
 #[derive(Clone, Debug)]
 pub(crate) struct Remote {
     client: WorkflowServiceClient<Channel>,
+    /// What each call says of who calls.
+    authorization: Option<MetadataValue<Ascii>>,
+}
+
+/// Why there is no way to a server.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BadServer {
+    /// The address or the certificates cannot be used.
+    #[error("the address or the certificates cannot be used: {0}")]
+    Transport(#[from] tonic::transport::Error),
+    /// The key has characters that cannot be sent.
+    #[error("the API key has characters that cannot be sent: {0}")]
+    Key(#[from] InvalidMetadataValue),
 }
 
 impl Remote {
     /// A server at `host:port`, or at an address with `http://` or `https://`.
-    pub(crate) fn new(address: &str) -> Result<Self, tonic::transport::Error> {
-        let tls = address.starts_with("https://");
-        let named = address.contains("://");
-        let address = if named { address.to_owned() } else { format!("http://{address}") };
+    pub(crate) fn new(address: &str, access: &Access) -> Result<Self, BadServer> {
+        let tls = address.starts_with("https://") || access.has_tls();
+        let scheme = if tls { "https" } else { "http" };
+        let named = address.rsplit_once("://").map_or(address, |(_, named)| named);
+        let address = format!("{scheme}://{named}");
         let mut endpoint = Endpoint::from_shared(address)?
             .connect_timeout(CONNECT)
             .http2_keep_alive_interval(KEEP_ALIVE)
             .keep_alive_while_idle(true);
         if tls {
-            endpoint = endpoint.tls_config(ClientTlsConfig::new().with_enabled_roots())?;
+            endpoint = endpoint.tls_config(tls_config(access))?;
         }
         let client = WorkflowServiceClient::new(endpoint.connect_lazy())
             .accept_compressed(Gzip)
             .max_decoding_message_size(MESSAGE_MAX)
             .max_encoding_message_size(MESSAGE_MAX);
-        Ok(Self { client })
+        let key = access.api_key.as_ref().map(|key| format!("Bearer {key}").parse());
+        Ok(Self { client, authorization: key.transpose()? })
     }
 
     pub(super) fn client(&self) -> WorkflowServiceClient<Channel> {
         self.client.clone()
     }
 
-    pub(super) fn request<T>(message: T) -> Request<T> {
+    pub(super) fn request<T>(&self, message: T) -> Request<T> {
         let mut request = Request::new(message);
+        if let Some(key) = &self.authorization {
+            request.metadata_mut().insert("authorization", key.clone());
+        }
         // The longest call is a long poll.
         request.set_timeout(PATIENCE);
         request
+    }
+}
+
+fn tls_config(access: &Access) -> ClientTlsConfig {
+    let mut tls = match &access.ca {
+        None => ClientTlsConfig::new().with_enabled_roots(),
+        Some(pem) => ClientTlsConfig::new().ca_certificate(Certificate::from_pem(pem)),
+    };
+    if let Some((certificate, key)) = &access.identity {
+        tls = tls.identity(Identity::from_pem(certificate, key));
+    }
+    match &access.server_name {
+        None => tls,
+        Some(name) => tls.domain_name(name),
     }
 }
 

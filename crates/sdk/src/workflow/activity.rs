@@ -181,7 +181,8 @@ fn schedule_command(
     options: &ActivityOptions,
     own_queue: &str,
 ) -> Command {
-    let policy = options.retry.clone().unwrap_or_default().carried();
+    let policy = options.retry.clone().unwrap_or_default();
+    let policy = policy.carried();
     let queue = options.task_queue.as_deref().unwrap_or(own_queue);
     let wire = |span: Option<Duration>| span.map(span::to_wire);
     let unlimited = options.start_to_close.is_none() && options.schedule_to_close.is_none();
@@ -196,7 +197,7 @@ fn schedule_command(
         schedule_to_start_timeout: wire(options.schedule_to_start),
         start_to_close_timeout: wire(start_to_close),
         heartbeat_timeout: wire(options.heartbeat),
-        retry_policy: Some(policy.wire),
+        retry_policy: Some(policy.wire.clone()),
         request_eager_execution: queue == own_queue,
         ..ScheduleActivityTaskCommandAttributes::default()
     };

@@ -193,7 +193,7 @@ impl<T: DeserializeOwned> ChildCall<T> {
             workflow_run_timeout: self.run_timeout.map(span::to_wire),
             parent_close_policy: self.parent_close.into(),
             workflow_id_reuse_policy: self.reuse.into(),
-            retry_policy: self.retry.as_ref().map(|policy| policy.carried().wire),
+            retry_policy: self.retry.as_ref().map(|policy| policy.carried().wire.clone()),
             cron_schedule: self.cron.clone(),
             ..Start::default()
         };
