@@ -1,7 +1,7 @@
 //! What operators see of failures, and what they do about them.
 
 use steadfast_engine::{
-    Code,
+    Change, Code,
     failures::{
         Acted, EndingSetting, ErrorId, JobOrder, JobState, NewPolicy, NewResumeJob, Position,
         Resume, Scope, Selection, Settings, Who,
@@ -10,7 +10,9 @@ use steadfast_engine::{
 use steadfast_retry::{Ending, pattern::NamePattern, resume};
 use steadfast_store::{ErrorEntry, ErrorFilter, ErrorGroup, ErrorState, Order};
 
-use crate::common::{NAMESPACE, Rig, complete, execution, retried, survives};
+use crate::common::{
+    NAMESPACE, Rig, complete, execution, fail, payload, payloads, retried, survives,
+};
 
 fn who() -> Who {
     Who { identity: "ana".to_owned(), reason: "the bank is back".to_owned() }
@@ -312,4 +314,110 @@ async fn what_does_not_make_sense_is_refused_with_all_that_is_wrong() {
     let refused = engine.put_policy(NAMESPACE, all, who()).await.expect_err("takes everything");
     assert!(refused.message.contains("every failure"), "{refused}");
     assert_eq!(engine.failure_book(NAMESPACE).expect("a book").policies, []);
+}
+#[tokio::test(start_paused = true)]
+async fn d_04_d_29_d_30_a_resume_policy_does_it_without_a_person() {
+    let told = survives(async |rig: &Rig| {
+        let policy = draft(
+            r#"{"name": "again", "flow": "Order", "maxAttempts": 2, "backOff": {"delay": 10}}"#,
+        );
+        rig.engine().create_resume_policy(NAMESPACE, policy, who()).await.expect("good");
+        rig.point().await;
+        rig.failed("order-1", "no network").await;
+        rig.point().await;
+        let first = rig.listed().await;
+        let work = rig.next_activity().await;
+        assert_eq!((rig.elapsed(), work.attempt), (10, 2));
+        // The policy is used up, and nothing parks what no policy takes.
+        rig.fail_activity(&work, "no network").await.expect("taken");
+        rig.point().await;
+        rig.step(vec![fail("gave up")]).await;
+        format!("{first}\n{}", rig.listed().await)
+    });
+    insta::assert_snapshot!(told.await, @r#"
+    order-1 a parked x1 "no network" (again), next at 10
+    order-1  failed x1 "gave up" (fail: no retry policy)
+    "#);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failed_run_goes_on_from_before_the_step_that_failed() {
+    let told = survives(async |rig: &Rig| {
+        rig.start("order-1").await;
+        rig.step(vec![retried("a", 1, 1.0, 1)]).await;
+        let work = rig.next_activity().await;
+        rig.complete_activity(&work, "first").await.expect("taken");
+        rig.step(vec![retried("b", 1, 1.0, 1)]).await;
+        let work = rig.next_activity().await;
+        rig.fail_activity(&work, "no network").await.expect("taken");
+        rig.step(vec![fail("the second step failed")]).await;
+        rig.point().await;
+        let failed = rig.listed().await;
+        let acted = rig.engine().resume_errors(NAMESPACE, Selection::Everything, &resume()).await;
+        let acted = acted.expect("good");
+        assert!(acted[0].outcome.as_ref().is_ok_and(|run| !run.is_empty()), "{acted:?}");
+        rig.point().await;
+        rig.step(vec![retried("b", 1, 1.0, 1)]).await;
+        let work = rig.next_activity().await;
+        assert_eq!(work.activity_id, "b", "the first step is not done again");
+        rig.complete_activity(&work, "second").await.expect("taken");
+        rig.step(vec![complete("done")]).await;
+        format!("{failed}\nthen:{}", rig.listed().await)
+    });
+    insta::assert_snapshot!(told.await, @r#"
+    order-1  failed x1 "the second step failed" (fail: no retry policy)
+    then:
+    "#);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_policy_of_what_is_already_retrying_is_changed_with_a_look_ahead() {
+    let told = survives(async |rig: &Rig| {
+        rig.start("order-1").await;
+        rig.step(vec![retried("a", 3_600, 1.0, 0)]).await;
+        let work = rig.next_activity().await;
+        rig.fail_activity(&work, "no network").await.expect("taken");
+        rig.wait(10).await;
+        rig.point().await;
+        let mut change = Change { who: who(), now: true, ..Change::default() };
+        change.what.policy =
+            Some(r#"{"default": {"backoff": {"kind": "constant", "initial": "1m"}}}"#.to_owned());
+        let engine = rig.engine();
+        let seen =
+            engine.preview_change(NAMESPACE, Selection::Everything, &change).await.expect("good");
+        assert_eq!((seen.pending, seen.sooner, seen.later, seen.ended), (1, 1, 0, 0));
+        let before = rig.listed().await;
+        let acted = engine.change_errors(NAMESPACE, Selection::Everything, &change).await;
+        assert!(all_went_well(&acted.expect("good")));
+        rig.point().await;
+        let after = rig.listed().await;
+        let work = rig.next_activity().await;
+        format!("{before}\n{after}\nattempt {} at {}", work.attempt, rig.elapsed())
+    });
+    insta::assert_snapshot!(told.await, @r#"
+    order-1 a retrying x1 "no network" (retry in 1h: backoff), next at 3600
+    order-1 a retrying x1 "no network" (policy changed by ana), next at 60
+    attempt 2 at 60
+    "#);
+}
+
+#[tokio::test(start_paused = true)]
+async fn changed_metadata_reaches_the_next_attempt_only() {
+    let rig = Rig::new().await;
+    rig.parks().await;
+    rig.failed("order-1", "no network").await;
+    let metadata = [("region".to_owned(), payload("\"eu\""))].into();
+    let mut with = Resume { metadata, ..resume() };
+    with.change.input = Some(payloads("other"));
+    let acted = rig.engine().resume_errors(NAMESPACE, Selection::Everything, &with).await;
+    assert!(all_went_well(&acted.expect("good")));
+    let work = rig.next_activity().await;
+    assert_eq!(work.input, Some(payloads("other")));
+    assert!(work.header.as_ref().is_some_and(|it| it.fields.contains_key("region")));
+    rig.fail_activity(&work, "no network").await.expect("taken");
+    let acted = rig.engine().resume_errors(NAMESPACE, Selection::Everything, &resume()).await;
+    assert!(all_went_well(&acted.expect("good")));
+    let work = rig.next_activity().await;
+    assert_eq!(work.input, Some(payloads("other")));
+    assert!(!work.header.as_ref().is_some_and(|it| it.fields.contains_key("region")));
 }

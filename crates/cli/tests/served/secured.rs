@@ -162,7 +162,8 @@ async fn programs_show_their_certificate_and_their_key() {
     assert_eq!(greeted.result().await.expect("a result"), "Hello, you!");
     known.shutdown().await;
     let unknown = app().api_key("guessed").start().await.expect("it starts");
-    let refused = unknown.client().start(greeting, "you".to_owned()).await.expect_err("no such key");
+    let refused =
+        unknown.client().start(greeting, "you".to_owned()).await.expect_err("no such key");
     assert!(refused.to_string().contains("the key is not known"), "{refused}");
     unknown.shutdown().await;
     let unsayable = app().api_key("a\nb").start().await.expect_err("no header has a line break");

@@ -66,7 +66,7 @@ async fn numbers(State(pages): State<Pages>, request: Request) -> Response {
     if let Err(reason) = pages.keys.check(key, wanted) {
         return (api::denied_status(&reason), format!("{reason}\n")).into_response();
     }
-    match metrics::text(&pages.metrics, &pages.engine) {
+    match metrics::text(&pages.metrics, &pages.engine).await {
         Ok(text) => ([(CONTENT_TYPE, HeaderValue::from_static(metrics::CONTENT_TYPE))], text)
             .into_response(),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),

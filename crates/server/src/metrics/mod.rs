@@ -3,6 +3,7 @@
 //! Counting is a few atomic additions at places that are known beforehand: no names are looked up
 //! while a call is served. Names, labels and text are made when somebody asks for the numbers.
 
+mod failures;
 mod process;
 mod text;
 

@@ -14,15 +14,20 @@ use prometheus_client::{
 };
 use steadfast_engine::{Engine, Histogram};
 
-use super::{CODES, Metrics, RpcMetrics, process::Process};
+use super::{
+    CODES, Metrics, RpcMetrics,
+    failures::{Failing, write_tally},
+    process::Process,
+};
 use crate::rpc::Rpc;
 
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// All numbers, now.
-pub(crate) fn text(metrics: &Arc<Metrics>, engine: &Engine) -> Result<String, fmt::Error> {
+pub(crate) async fn text(metrics: &Arc<Metrics>, engine: &Engine) -> Result<String, fmt::Error> {
     let mut registry = Registry::default();
-    let page = Page { metrics: Arc::clone(metrics), engine: engine.clone() };
+    let failing = Failing::look(engine).await;
+    let page = Page { metrics: Arc::clone(metrics), engine: engine.clone(), failing };
     registry.register_collector(Box::new(page));
     let mut text = String::new();
     prometheus_client::encoding::text::encode(&mut text, &registry)?;
@@ -33,6 +38,7 @@ pub(crate) fn text(metrics: &Arc<Metrics>, engine: &Engine) -> Result<String, fm
 struct Page {
     metrics: Arc<Metrics>,
     engine: Engine,
+    failing: Failing,
 }
 
 impl Collector for Page {
@@ -40,6 +46,8 @@ impl Collector for Page {
         let mut writer = Writer(encoder);
         self.metrics.doors(&mut writer)?;
         commits(&self.engine, &mut writer)?;
+        self.failing.write(&mut writer)?;
+        write_tally(self.engine.tally(), self.engine.now(), &mut writer)?;
         self.metrics.process(&mut writer)
     }
 }
@@ -124,10 +132,10 @@ fn commits(engine: &Engine, writer: &mut Writer<'_>) -> fmt::Result {
     writer.gauge("steadfast_fenced", "1 if another process has taken the data over", fenced)
 }
 
-struct Writer<'a>(DescriptorEncoder<'a>);
+pub(super) struct Writer<'a>(DescriptorEncoder<'a>);
 
 impl Writer<'_> {
-    fn family<'s>(
+    pub(super) fn family<'s>(
         &'s mut self,
         name: &'s str,
         help: &'s str,
@@ -146,7 +154,7 @@ impl Writer<'_> {
             .encode_counter::<NoLabelSet, _, V>(&value, None)
     }
 
-    fn gauge<V>(&mut self, name: &str, help: &str, value: V) -> fmt::Result
+    pub(super) fn gauge<V>(&mut self, name: &str, help: &str, value: V) -> fmt::Result
     where
         V: prometheus_client::encoding::EncodeGaugeValue + Copy,
     {
@@ -154,7 +162,7 @@ impl Writer<'_> {
     }
 }
 
-fn write_histogram(
+pub(super) fn write_histogram(
     encoder: &mut MetricEncoder<'_>,
     histogram: &Histogram,
     unit: f64,
