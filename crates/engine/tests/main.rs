@@ -8,6 +8,7 @@ mod batches;
 mod children;
 mod common;
 mod delivery;
+mod errors;
 mod failures;
 mod faults;
 mod going_on;
