@@ -100,6 +100,7 @@ impl Host {
                 seed: Some(self.ids.child(&opened.to_string()).number()),
                 limits: self.limits.clone(),
                 owner: format!("process-{opened}"),
+                ..Options::default()
             };
             let store: Arc<dyn Store> = Arc::new(store);
             if let Ok(engine) = Engine::open(store, options).await {

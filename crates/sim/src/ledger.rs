@@ -38,6 +38,9 @@ pub(crate) struct Book {
     /// Workflow ids whose activities an operator held back or let go. An attempt that ends while it
     /// is held back is followed by another one when it is let go, at once, even if it was the last.
     pub(crate) held: BTreeSet<String>,
+    /// Whether somebody resumes activities, of whatever workflow: then they may be tried more often
+    /// and earlier than their policies say.
+    pub(crate) resumed: bool,
     /// What went against the rules along the way.
     pub(crate) faults: Vec<Fault>,
 }
@@ -102,6 +105,13 @@ pub struct Fault {
     pub what: String,
     /// The workflow whose history tells more.
     pub workflow_id: String,
+}
+
+impl Book {
+    /// Whether activities of this workflow may be tried more often than their policies say.
+    pub(crate) fn is_held(&self, workflow_id: &str) -> bool {
+        self.resumed || self.held.contains(workflow_id)
+    }
 }
 
 impl Ledger {

@@ -34,5 +34,6 @@ mod wire;
 mod world;
 
 pub use ledger::Fault;
-pub use simulate::{Disk, Report, simulate, simulate_on};
+pub use simulate::{Disk, Report, Scenario, simulate, simulate_in};
 pub use trace::show as show_engine;
+pub use world::Steward;

@@ -4,7 +4,12 @@ use std::{sync::Arc, time::Duration};
 
 use steadfast_proto::workflowservice as ws;
 
-use crate::{actor, ledger::Fault, oracle, wire, world::World};
+use crate::{
+    actor,
+    ledger::Fault,
+    oracle, wire,
+    world::{Steward, World},
+};
 
 /// What came of a seed.
 #[derive(Clone, Debug)]
@@ -27,28 +32,38 @@ pub struct Report {
 
 /// Runs the simulation of a seed; `shown` prints its log as it comes.
 pub fn simulate(seed: u64, shown: bool) -> Report {
-    simulate_on(seed, shown, Disk::Honest)
+    simulate_in(seed, shown, Scenario::default())
+}
+
+/// What a simulation has besides what its seed decides.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Scenario {
+    /// What kind of disk.
+    pub disk: Disk,
+    /// Whether somebody sees to failures.
+    pub steward: Steward,
 }
 
 /// What kind of disk a simulation has.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Disk {
     /// It fails as disks do, and says so.
+    #[default]
     Honest,
     /// It loses parts of commits and says nothing: whoever judges must find out.
     Torn,
 }
 
-/// As [`simulate`], on a disk of that kind.
-pub fn simulate_on(seed: u64, shown: bool, disk: Disk) -> Report {
+/// As [`simulate`], in such a scenario.
+pub fn simulate_in(seed: u64, shown: bool, scenario: Scenario) -> Report {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
         .build()
         .expect("a runtime without threads and devices can be built");
     runtime.block_on(async {
-        let world = Arc::new(World::new(seed, shown));
-        if disk == Disk::Torn {
+        let world = Arc::new(World::new(seed, shown, scenario.steward));
+        if scenario.disk == Disk::Torn {
             world.faults.tear();
         }
         live(&world).await;
@@ -64,6 +79,7 @@ async fn live(world: &Arc<World>) {
             world.ledger.fault("", format!("an actor died: {error}"));
         }
     }
+    actor::leave(world).await;
     let latest = world.clock.elapsed() + REST_MAX;
     loop {
         let open = oracle::open(world).await;
@@ -81,6 +97,7 @@ async fn live(world: &Arc<World>) {
             // It may have closed meanwhile, or have nothing to let go.
             let _ = oracle::unpause(world, &run.workflow_id, &run.run_id).await;
         }
+        actor::give_up(world).await;
         end_crons(world, &open).await;
         world.wait(Duration::from_secs(5)).await;
     }
@@ -121,11 +138,13 @@ async fn judged(world: &World, seed: u64) -> Report {
     let runs = oracle::read(world).await;
     oracle::count(world, &runs).await;
     oracle::check_attempts(world, &runs).await;
+    let errors = oracle::check_errors(world, &runs).await;
     let mut faults = oracle::judge(world, &runs);
     world.host.crash().await;
     world.host.start().await;
     let again = oracle::read(world).await;
     faults.extend(oracle::compare(&runs, &again));
+    faults.extend(oracle::compare_errors(world, &errors).await);
     if world.host.is_fenced() {
         faults.push(Fault { what: "the engine was fenced".to_owned(), workflow_id: String::new() });
     }

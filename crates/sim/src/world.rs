@@ -28,16 +28,30 @@ pub(crate) struct World {
     pub(crate) log: Log,
     /// Where everybody's chance comes from.
     pub(crate) chance: Chance,
+    /// Whether somebody sees to failures.
+    pub(crate) has_steward: bool,
+}
+
+/// Whether somebody sees to failures.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Steward {
+    /// In some worlds.
+    #[default]
+    Sometimes,
+    /// Never.
+    Never,
 }
 
 impl World {
     /// The world of a seed. Must be made inside the runtime of the simulation.
-    pub(crate) fn new(seed: u64, shown: bool) -> Self {
+    pub(crate) fn new(seed: u64, shown: bool, steward: Steward) -> Self {
         let chance = Chance::root(seed);
         let clock = Arc::new(SimClock::new());
         let faults = Arc::new(Faults::new(chance.child("store faults")));
         let host = Host::new(Arc::clone(&clock), Arc::clone(&faults), &chance);
-        Self { host, clock, faults, ledger: Ledger::default(), log: Log::new(shown), chance }
+        let has_steward = steward == Steward::Sometimes && chance.child("steward").percent(60);
+        let (ledger, log) = (Ledger::default(), Log::new(shown));
+        Self { host, clock, faults, ledger, log, chance, has_steward }
     }
 
     /// Writes a line in the log.

@@ -292,7 +292,7 @@ fn record(
         .get(&before)
         .map(|before| before.over_at.after(wire::backoff(task.initial_ms, key.number)));
     let twice = book.deliveries.insert(key.clone(), delivery).is_some();
-    let held = book.held.contains(workflow_id);
+    let held = book.is_held(workflow_id);
     drop(book);
     let broken = |what: String| {
         let Attempt { activity_id, number, .. } = key;

@@ -4,9 +4,12 @@ mod activity_worker;
 mod chaos;
 mod client;
 mod operator;
+mod steward;
 mod workflow_worker;
 
 use std::sync::Arc;
+
+pub(crate) use steward::{give_up, leave};
 
 use tokio::task::JoinHandle;
 
@@ -25,6 +28,9 @@ pub(crate) fn spawn(world: &Arc<World>) -> Vec<JoinHandle<()>> {
     let mut ends = vec![tokio::spawn(chaos::run(Arc::clone(world)))];
     if draw.percent(50) {
         ends.push(tokio::spawn(operator::run(Arc::clone(world))));
+    }
+    if world.has_steward {
+        ends.push(tokio::spawn(steward::run(Arc::clone(world))));
     }
     for number in 0..draw.between(1, 5) {
         ends.push(tokio::spawn(client::run(Arc::clone(world), number)));

@@ -10,15 +10,23 @@ use crate::{
     wire,
 };
 
+/// What operators may have done to the activities of a run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Meddled {
+    /// They were held back and let go, so that they were tried more often.
+    pub(super) held: bool,
+    /// They were parked, and given up from there.
+    pub(super) given_up: bool,
+}
+
 /// Checks the activities of a run.
-/// `held` if an operator held some of them back.
-pub(super) fn check(run: &Run, held: bool, broken: &mut impl FnMut(&Run, String)) {
+pub(super) fn check(run: &Run, meddled: Meddled, broken: &mut impl FnMut(&Run, String)) {
     let mut all: BTreeMap<i64, Seen> = BTreeMap::new();
     for (id, attributes) in run.attributes() {
         take(run, id, attributes, &mut all, broken);
     }
     for seen in all.values() {
-        if let Err(what) = seen.judge(run.is_open(), held) {
+        if let Err(what) = seen.judge(run.is_open(), meddled) {
             broken(run, format!("activity {}: {what}", seen.id));
         }
     }
@@ -95,8 +103,9 @@ fn take(
 
 impl Seen {
     /// Whether it may have ended like this.
-    fn judge(&self, open: bool, held: bool) -> Result<(), String> {
+    fn judge(&self, open: bool, meddled: Meddled) -> Result<(), String> {
         let task = &self.task;
+        let Meddled { held, given_up } = meddled;
         if task.attempts_max > 0 && self.attempt > task.attempts_max && !held {
             return Err(format!("attempt {} of {}", self.attempt, task.attempts_max));
         }
@@ -111,6 +120,8 @@ impl Seen {
             Ended::Cancelled => self.cancel_requested,
             Ended::Failed | Ended::TimedOut => match state {
                 RetryState::MaximumAttemptsReached => last,
+                // What waited for a resume may be given up at any attempt, even before the first.
+                RetryState::NonRetryableFailure if given_up => true,
                 RetryState::NonRetryableFailure => {
                     ended == Ended::Failed && task.fatal && self.attempt > task.fails
                 }

@@ -56,12 +56,12 @@ impl Glance {
     }
 }
 
-fn run_id(described: &ws::DescribeWorkflowExecutionResponse) -> String {
+pub(super) fn run_id(described: &ws::DescribeWorkflowExecutionResponse) -> String {
     let info = described.workflow_execution_info.clone().unwrap_or_default();
     info.execution.unwrap_or_default().run_id
 }
 
-fn steps(described: &ws::DescribeWorkflowExecutionResponse) -> i64 {
+pub(super) fn steps(described: &ws::DescribeWorkflowExecutionResponse) -> i64 {
     described.workflow_execution_info.as_ref().map_or(0, |info| info.state_transition_count)
 }
 

@@ -7,12 +7,14 @@ mod activities;
 mod agreement;
 mod attempts;
 mod chains;
+mod errors;
 mod histories;
 mod promises;
 mod results;
 
 pub(crate) use agreement::{Glance, glance, history, unpause};
 pub(crate) use attempts::check as check_attempts;
+pub(crate) use errors::{check as check_errors, compare as compare_errors, look as look_at_errors};
 
 use std::collections::BTreeMap;
 
@@ -90,7 +92,9 @@ pub(crate) fn judge(world: &World, runs: &Runs) -> Vec<Fault> {
     };
     for run in runs.values() {
         histories::check(run, &mut broken);
-        activities::check(run, book.held.contains(&run.workflow_id), &mut broken);
+        let meddled =
+            activities::Meddled { held: book.is_held(&run.workflow_id), given_up: book.resumed };
+        activities::check(run, meddled, &mut broken);
         results::check(run, &mut broken);
         agreement::check(run, &mut broken);
     }
