@@ -25,6 +25,8 @@ pub enum Verb {
     Sdk(SdkPlan),
     /// Measure a server with the official Rust SDK: ours on a new file, or one that serves already.
     Server(ServerPlan),
+    /// Measure many failures at once: matching, parking, looking at them, resuming them.
+    Failures(FailuresPlan),
     /// Start workflows and wait to be killed: the first half of the case `crash_recovery`.
     #[command(hide = true)]
     Victim {
@@ -67,6 +69,32 @@ pub struct SdkPlan {
     /// Without the peers, which have to be built.
     #[arg(long)]
     pub alone: bool,
+}
+
+/// How many failures, and where.
+#[derive(Args, Clone, Debug)]
+pub struct FailuresPlan {
+    /// One JSON object a case, and a last one with what was wanted.
+    #[arg(long)]
+    pub json: bool,
+    /// The folder for the data files, made if need be; a new one inside it is used and removed.
+    #[arg(long, default_value = ".")]
+    pub dir: PathBuf,
+    /// What a commit waits for.
+    #[arg(long, value_enum, default_value_t)]
+    pub sync: Sync,
+    /// Errors.
+    #[arg(long, default_value_t = 100_000)]
+    pub errors: usize,
+    /// Resume policies, none of which matches but the last.
+    #[arg(long, default_value_t = 50)]
+    pub policies: usize,
+    /// How often each view is asked for.
+    #[arg(long, default_value_t = 50)]
+    pub looks: usize,
+    /// Errors that are resumed a second; a tenth of all are resumed.
+    #[arg(long, default_value_t = 1_000)]
+    pub rate: u32,
 }
 
 /// Which server, which cases, and how much of each.

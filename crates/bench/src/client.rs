@@ -68,10 +68,15 @@ pub(crate) async fn start_all(
 
 /// Starts one workflow and gives its run id.
 pub(crate) async fn start(engine: &Engine, workflow_id: &str) -> Result<String> {
+    start_as(engine, workflow_id, "Order").await
+}
+
+/// Starts one workflow of this type and gives its run id.
+pub(crate) async fn start_as(engine: &Engine, workflow_id: &str, name: &str) -> Result<String> {
     let request = StartWorkflowExecutionRequest {
         namespace: NAMESPACE.to_owned(),
         workflow_id: workflow_id.to_owned(),
-        workflow_type: Some(WorkflowType { name: "Order".to_owned() }),
+        workflow_type: Some(WorkflowType { name: name.to_owned() }),
         task_queue: Some(queue()),
         input: Some(payloads()),
         identity: "client".to_owned(),

@@ -5,6 +5,7 @@
 //!    │                              │
 //!    │                              ▼
 //!    │                     a file in a new folder
+//!    ├────▶ failures ──▶ the same, with everything in trouble
 //!    ├────▶ sdk ──▶ an application, embedded                the same process
 //!    ├────▶ compare ──▶ bench/peers, built and run as a process of its own
 //!    └────▶ server ───▶ bench/peers/server, the same; it starts and drives `steadfast serve`
@@ -15,6 +16,7 @@ mod build;
 pub mod cases;
 mod client;
 pub mod compare;
+pub mod failures;
 mod probe;
 pub mod report;
 mod rig;

@@ -5,7 +5,7 @@ use anyhow::Result;
 use clap::Parser as _;
 use steadfast_bench::{
     args::{Command, SdkPlan, Verb},
-    cases, compare,
+    cases, compare, failures,
     report::Line,
     sdk, server,
 };
@@ -28,6 +28,10 @@ async fn main() -> Result<()> {
         Verb::Sdk(SdkPlan { plan, alone }) => {
             let lines = sdk::run(&plan, alone, &mut |line| show(plan.json, line)).await?;
             println!("{}", sdk::ratios(&lines));
+        }
+        Verb::Failures(plan) => {
+            let lines = failures::run(&plan, &mut |line| show(plan.json, line)).await?;
+            println!("{}", failures::wanted(&lines));
         }
         Verb::Server(plan) => server::run(&plan, &mut |line| show(plan.json, line))?,
         Verb::Victim { file, workflows, sync } => cases::victim(&file, workflows, sync).await?,

@@ -3,6 +3,7 @@
 use steadfast_proto::{
     command::{self, Command},
     common, enums,
+    failure::{ApplicationFailureInfo, Failure, failure::FailureInfo},
     history::HistoryEvent,
     prost_types,
 };
@@ -25,6 +26,9 @@ pub(crate) enum Shape {
         /// How often.
         times: i32,
     },
+    /// One activity that fails for good at first, each run's in its own way, and succeeds when it is
+    /// resumed.
+    Troubled,
     /// A timer that is not due for a day.
     Sleep,
 }
@@ -45,7 +49,7 @@ impl Shape {
         let started = events.iter().any(|event| event.event_id == 1);
         match self {
             Self::Chain { steps } if memory.done < steps => vec![self.activity(memory.done)],
-            Self::Fails { .. } if memory.done < 1 => vec![self.activity(0)],
+            Self::Fails { .. } | Self::Troubled if memory.done < 1 => vec![self.activity(0)],
             Self::FanOut { width } if memory.done < width => {
                 if started {
                     (0..width).map(|id| self.activity(id)).collect()
@@ -54,7 +58,9 @@ impl Shape {
                 }
             }
             Self::Sleep => vec![timer()],
-            Self::Chain { .. } | Self::Fails { .. } | Self::FanOut { .. } => vec![complete()],
+            Self::Chain { .. } | Self::Fails { .. } | Self::FanOut { .. } | Self::Troubled => {
+                vec![complete()]
+            }
         }
     }
 
@@ -62,6 +68,7 @@ impl Shape {
     pub(crate) fn succeeds(self, attempt: i32) -> bool {
         match self {
             Self::Fails { times } => attempt > times,
+            Self::Troubled => attempt > 1,
             Self::Chain { .. } | Self::FanOut { .. } | Self::Sleep => true,
         }
     }
@@ -71,8 +78,26 @@ impl Shape {
         match self {
             Self::Chain { steps } => steps,
             Self::FanOut { width } => width,
-            Self::Fails { .. } => 1,
+            Self::Fails { .. } | Self::Troubled => 1,
             Self::Sleep => 0,
+        }
+    }
+
+    /// How an attempt of this workflow's activity fails.
+    pub(crate) fn failure(self, workflow_id: &str) -> Failure {
+        let non_retryable = self == Self::Troubled;
+        let message = match self {
+            Self::Troubled => cause(workflow_id),
+            Self::Chain { .. } | Self::FanOut { .. } | Self::Fails { .. } | Self::Sleep => {
+                "the card was declined".to_owned()
+            }
+        };
+        let r#type = "Declined".to_owned();
+        let info = ApplicationFailureInfo { r#type, non_retryable, ..Default::default() };
+        Failure {
+            message,
+            failure_info: Some(FailureInfo::ApplicationFailureInfo(info)),
+            ..Failure::default()
         }
     }
 
@@ -93,6 +118,30 @@ impl Shape {
         of(enums::CommandType::ScheduleActivityTask, wanted.into())
     }
 }
+
+/// What goes wrong with a workflow: one of 625 hosts does not answer, and one message in ten names
+/// the workflow besides.
+pub(crate) fn cause(workflow_id: &str) -> String {
+    let number = number(workflow_id);
+    let word = |place: usize| WORDS[place % WORDS.len()];
+    let host = format!("{}-{}", word(number), word(number / WORDS.len()));
+    if number.is_multiple_of(10) {
+        return format!("{host} did not answer about {workflow_id}");
+    }
+    format!("{host} did not answer in time")
+}
+
+/// The number at the end of a workflow's id.
+pub(crate) fn number(workflow_id: &str) -> usize {
+    let digits = workflow_id.rsplit('-').next().unwrap_or_default();
+    digits.parse().unwrap_or_default()
+}
+
+const WORDS: [&str; 25] = [
+    "amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heath", "inlet", "jetty",
+    "knoll", "larch", "marsh", "north", "ocean", "prism", "quarry", "ridge", "shore", "thorn",
+    "umber", "vale", "wharf", "yarrow", "zenith",
+];
 
 /// A small payload, as a real one has a few dozen bytes.
 pub(crate) fn payloads() -> common::Payloads {

@@ -13,7 +13,6 @@ use std::{
 use steadfast_engine::{Code, Engine, Error};
 use steadfast_proto::{
     enums,
-    failure::{ApplicationFailureInfo, Failure, failure::FailureInfo},
     taskqueue::{StickyExecutionAttributes, TaskQueue},
     workflowservice as ws,
 };
@@ -184,7 +183,7 @@ impl Inner {
         let done = if self.shape.succeeds(task.attempt) {
             self.engine.respond_activity_task_completed(completed(task)).await.map(|_| 1)
         } else {
-            self.engine.respond_activity_task_failed(failed(task)).await.map(|_| 0)
+            self.engine.respond_activity_task_failed(failed(task, self.shape)).await.map(|_| 0)
         };
         match done {
             Ok(steps) => _ = self.steps.fetch_add(steps, Ordering::Relaxed),
@@ -216,15 +215,14 @@ fn completed(task: ws::PollActivityTaskQueueResponse) -> ws::RespondActivityTask
     }
 }
 
-fn failed(task: ws::PollActivityTaskQueueResponse) -> ws::RespondActivityTaskFailedRequest {
-    let info = ApplicationFailureInfo { r#type: "Declined".to_owned(), ..Default::default() };
+fn failed(
+    task: ws::PollActivityTaskQueueResponse,
+    shape: Shape,
+) -> ws::RespondActivityTaskFailedRequest {
+    let workflow_id = task.workflow_execution.map(|it| it.workflow_id).unwrap_or_default();
     ws::RespondActivityTaskFailedRequest {
         task_token: task.task_token,
-        failure: Some(Failure {
-            message: "the card was declined".to_owned(),
-            failure_info: Some(FailureInfo::ApplicationFailureInfo(info)),
-            ..Failure::default()
-        }),
+        failure: Some(shape.failure(&workflow_id)),
         identity: "worker".to_owned(),
         namespace: NAMESPACE.to_owned(),
         ..ws::RespondActivityTaskFailedRequest::default()

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use steadfast_bench::{
-    args::{Plan, Sizes, Sync},
+    args::{FailuresPlan, Plan, Sizes, Sync},
     cases::{self, NAMES},
-    sdk,
+    failures, sdk,
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -41,6 +41,30 @@ async fn every_case_of_the_sdk_tells_what_it_found() {
     for name in ["chain_100_over_fdatasync_ms", "replay_10000_p50_ms", "cached_step_late_to_early"]
     {
         assert!(shown[name].is_number(), "{name} in {shown}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_case_of_failures_tells_what_it_found() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let plan = FailuresPlan {
+        json: false,
+        dir: folder.path().to_owned(),
+        sync: Sync::Normal,
+        errors: 200,
+        policies: 5,
+        looks: 2,
+        rate: 100,
+    };
+    let mut told = 0;
+    let lines = failures::run(&plan, &mut |_| told += 1).await.expect("all cases run");
+    assert_eq!(told, lines.len());
+    for line in &lines {
+        assert!(line.throughput_per_s > 0.0, "{line}");
+    }
+    let wanted = failures::wanted(&lines)["wanted"].clone();
+    for name in ["match_policies_p50_us", "view_page_p50_ms", "bulk_resume_rate_off_percent"] {
+        assert!(wanted[name]["found"].is_number(), "{name} in {wanted}");
     }
 }
 

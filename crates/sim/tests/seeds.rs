@@ -53,3 +53,8 @@ fn seed_252_the_rest_of_a_history_is_read_after_its_task_is_over() {
 fn seed_5239_a_worker_refuses_an_update_that_a_crash_has_lost() {
     is_good_without_steward(5239);
 }
+
+#[test]
+fn seed_1019_poison_that_is_given_up_is_not_in_progress() {
+    is_good(1019);
+}

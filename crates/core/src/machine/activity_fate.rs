@@ -8,7 +8,9 @@
 //! ```
 
 use steadfast_proto::failure::Failure;
-use steadfast_retry::{Counted, Decision, Ending, Reason, Timestamp, Why, resume::ActionError};
+use steadfast_retry::{
+    Counted, Decision, Ending, Reason, RetryState, Timestamp, Why, resume::ActionError,
+};
 
 use crate::{
     failure::{cause_of, resume_text, retry_state, type_of},
@@ -53,7 +55,10 @@ pub(crate) fn of(tx: &Tx<'_>, activity: &Activity, decision: &Decision, failure:
     if tx.rules.is_poison(activity.row.crashes) {
         let crashes = activity.row.crashes;
         let words = format!("{crashes} attempts in a row ended with their worker");
-        return Fate::Parks(Park { words, ..parked(tx, ParkedFor::Poison, decision) });
+        // Its policy would try it again; whoever gives it up says that it is not.
+        let retry_state = retry_state(RetryState::NonRetryableFailure);
+        let park = parked(tx, ParkedFor::Poison, decision);
+        return Fate::Parks(Park { words, retry_state, ..park });
     }
     match *decision {
         Decision::RetryAt { at, .. } => Fate::Again(at),
