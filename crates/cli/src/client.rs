@@ -1,6 +1,6 @@
 //! The connection to a server.
 
-use std::{env, error::Error, fs, future::Future, path::PathBuf, time::Duration};
+use std::{error::Error, future::Future, time::Duration};
 
 use anyhow::{Context as _, Result};
 use steadfast_proto::clients::{HealthClient, OperatorServiceClient, WorkflowServiceClient};
@@ -12,7 +12,10 @@ use tonic::{
     transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity},
 };
 
-use crate::trouble::Trouble;
+use crate::{
+    credentials::{Credentials, variable},
+    trouble::Trouble,
+};
 
 /// Where the server is, and who calls.
 #[derive(Clone, Debug, clap::Args)]
@@ -22,61 +25,8 @@ pub(crate) struct Connection {
     #[arg(long, global = true, env = "STEADFAST_ADDRESS", value_name = "HOST:PORT")]
     address: Option<String>,
 
-    /// The namespace [default: default; env also: `TEMPORAL_NAMESPACE`]
-    #[arg(long, short = 'n', global = true, env = "STEADFAST_NAMESPACE", value_name = "NAME")]
-    namespace: Option<String>,
-
-    /// The key that lets you in [env also: `TEMPORAL_API_KEY`]
-    #[arg(long, global = true, env = "STEADFAST_API_KEY", hide_env_values = true)]
-    api_key: Option<String>,
-
-    /// Speak TLS; any of the other --tls flags says so too
-    #[arg(
-        long,
-        global = true,
-        env = "STEADFAST_TLS",
-        num_args = 0..=1,
-        default_missing_value = "true",
-        require_equals = true,
-        value_name = "BOOL"
-    )]
-    tls: Option<bool>,
-
-    /// Who may vouch for the server, a PEM file; without it, those that this machine trusts
-    #[arg(long, global = true, env = "STEADFAST_TLS_CA_PATH", value_name = "FILE")]
-    tls_ca_path: Option<PathBuf>,
-
-    /// Your certificate, a PEM file
-    #[arg(
-        long,
-        global = true,
-        env = "STEADFAST_TLS_CERT_PATH",
-        value_name = "FILE",
-        requires = "tls_key_path"
-    )]
-    tls_cert_path: Option<PathBuf>,
-
-    /// Your certificate's key, a PEM file
-    #[arg(
-        long,
-        global = true,
-        env = "STEADFAST_TLS_KEY_PATH",
-        value_name = "FILE",
-        requires = "tls_cert_path"
-    )]
-    tls_key_path: Option<PathBuf>,
-
-    /// The name that the server's certificate is for, if it is not the address's
-    #[arg(long, global = true, env = "STEADFAST_TLS_SERVER_NAME", value_name = "NAME")]
-    tls_server_name: Option<String>,
-
-    /// Who you are, for the history; by default `user@host`
-    #[arg(long, global = true, value_name = "NAME")]
-    identity: Option<String>,
-
-    /// How long one answer may take
-    #[arg(long, global = true, value_name = "DURATION", default_value = "10s")]
-    command_timeout: crate::time::Span,
+    #[command(flatten)]
+    credentials: Credentials,
 }
 
 /// A connected caller.
@@ -94,12 +44,6 @@ pub(crate) struct Client {
 pub(crate) type Line = InterceptedService<Channel, Headers>;
 
 impl Connection {
-    /// The namespace that commands are about.
-    pub(crate) fn namespace(&self) -> String {
-        let given = self.namespace.clone().or_else(|| variable("TEMPORAL_NAMESPACE"));
-        given.unwrap_or_else(|| "default".to_owned())
-    }
-
     /// Connects, or says what to do.
     pub(crate) async fn connect(&self) -> Result<Client> {
         let address = self.address();
@@ -114,8 +58,8 @@ impl Connection {
             workflow,
             operator: OperatorServiceClient::new(line.clone()),
             health: HealthClient::new(line),
-            namespace: self.namespace(),
-            identity: self.identity.clone().unwrap_or_else(whoami),
+            namespace: self.credentials.namespace(),
+            identity: self.credentials.identity(),
             address,
         })
     }
@@ -144,43 +88,36 @@ impl Connection {
     }
 
     fn tls(&self, address_says_so: bool) -> Result<Option<ClientTlsConfig>> {
-        let implied = address_says_so
-            || self.tls_ca_path.is_some()
-            || self.tls_cert_path.is_some()
-            || self.tls_server_name.is_some()
-            || variable("TEMPORAL_TLS").is_some_and(|value| value == "true");
-        if !self.tls.unwrap_or(implied) {
+        if !self.credentials.wants_tls(address_says_so) {
             return Ok(None);
         }
         let mut tls = ClientTlsConfig::new();
-        tls = match &self.tls_ca_path {
-            Some(path) => tls.ca_certificate(Certificate::from_pem(pem("--tls-ca-path", path)?)),
+        tls = match self.credentials.ca()? {
+            Some(ca) => tls.ca_certificate(Certificate::from_pem(ca)),
             None => tls.with_native_roots(),
         };
-        if let (Some(cert), Some(key)) = (&self.tls_cert_path, &self.tls_key_path) {
-            let cert = pem("--tls-cert-path", cert)?;
-            tls = tls.identity(Identity::from_pem(cert, pem("--tls-key-path", key)?));
+        if let Some((cert, key)) = self.credentials.certificate()? {
+            tls = tls.identity(Identity::from_pem(cert, key));
         }
-        Ok(Some(match &self.tls_server_name {
+        Ok(Some(match self.credentials.server_name() {
             Some(name) => tls.domain_name(name),
             None => tls,
         }))
     }
 
     fn headers(&self) -> Result<Headers> {
-        let key = self.api_key.clone().or_else(|| variable("TEMPORAL_API_KEY"));
-        let authorization = key
-            .map(|key| format!("Bearer {key}").parse())
+        let authorization = self
+            .credentials
+            .authorization()
+            .map(|value| value.parse())
             .transpose()
             .map_err(|_| Trouble::usage("--api-key has characters that no key can have"))?;
         let namespace = self
+            .credentials
             .namespace()
             .parse()
             .map_err(|_| Trouble::usage("--namespace has characters that no name can have"))?;
-        let timeout = self.command_timeout.wire();
-        let millis = timeout.seconds.saturating_mul(1_000) + i64::from(timeout.nanos / 1_000_000);
-        let timeout = Duration::from_millis(u64::try_from(millis.max(1)).unwrap_or(u64::MAX));
-        Ok(Headers { authorization, namespace, timeout })
+        Ok(Headers { authorization, namespace, timeout: self.credentials.timeout() })
     }
 }
 
@@ -286,24 +223,6 @@ fn innermost<'a>(mut error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'stat
         error = cause;
     }
     error
-}
-
-fn pem(flag: &str, path: &PathBuf) -> Result<Vec<u8>> {
-    fs::read(path).map_err(|error| {
-        Trouble::usage(format!("{flag} {} cannot be read: {error}", path.display()))
-    })
-}
-
-fn variable(name: &str) -> Option<String> {
-    env::var(name).ok().filter(|value| !value.is_empty())
-}
-
-fn whoami() -> String {
-    let user = variable("USER").or_else(|| variable("USERNAME"));
-    let host = variable("HOSTNAME")
-        .or_else(|| fs::read_to_string("/etc/hostname").ok().map(|host| host.trim().to_owned()));
-    let user = user.unwrap_or_else(|| "steadfast-cli".to_owned());
-    host.map_or_else(|| user.clone(), |host| format!("{user}@{host}"))
 }
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);

@@ -58,6 +58,14 @@ impl Input {
     }
 }
 
+/// Arguments as a list of JSON values, if there are any.
+pub(crate) fn arguments(input: &Input) -> Result<Option<Value>> {
+    let Some(payloads) = input.payloads()? else { return Ok(None) };
+    let values: Result<Vec<Value>, _> =
+        payloads.payloads.iter().map(|payload| serde_json::from_slice(&payload.data)).collect();
+    Ok(Some(Value::Array(values?)))
+}
+
 /// A payload of JSON.
 pub(crate) fn json_payload(flag: &str, text: &str) -> Result<Payload> {
     let bare = Input { texts: Vec::new(), files: Vec::new(), metadata: Vec::new() };

@@ -8,28 +8,44 @@
 //!   dev ─── the same for tests: in memory, gone when it stops
 //!   workflow, activity, schedule, namespace, task_queue, batch, operator
 //!     └──── call a server (client), answer with tables or JSON (output)
+//!   errors, attempts, park, resume, ack, retry, resume_policy, resume_job, policy, settings
+//!     └──── the same through its HTTP door (caller)
 //! ```
 
 #![expect(clippy::print_stdout, reason = "a command answers on standard output")]
 #![expect(clippy::print_stderr, reason = "what went wrong is told on standard error")]
 
+mod act;
 mod activity;
+mod attempts;
 mod batch;
+mod caller;
 mod client;
 mod completion;
 mod config;
+mod credentials;
 mod dev;
+mod errors;
 mod family;
+mod file;
 mod input;
 mod key;
 mod logs;
+mod moving;
 mod names;
 mod namespace;
 mod operator;
 mod output;
 mod pages;
+mod policy;
+mod resume;
+mod resume_job;
+mod resume_policy;
+mod retry;
 mod schedule;
+mod select;
 mod serve;
+mod settings;
 mod stop;
 mod target;
 mod task_queue;
@@ -71,6 +87,16 @@ fn run(command: Command) -> Result<()> {
         Command::TaskQueue(args) => calling(task_queue::run(&args)),
         Command::Batch(args) => calling(batch::run(&args)),
         Command::Operator(args) => calling(operator::run(&args)),
+        Command::Errors(args) => calling(errors::run(&args)),
+        Command::Attempts(args) => calling(attempts::run(&args)),
+        Command::Park(args) => calling(act::park(&args)),
+        Command::Resume(args) => calling(resume::run(&args)),
+        Command::Ack(args) => calling(act::acknowledge(&args)),
+        Command::Retry(args) => calling(retry::run(&args)),
+        Command::ResumePolicy(args) => calling(resume_policy::run(&args)),
+        Command::ResumeJob(args) => calling(resume_job::run(&args)),
+        Command::Policy(args) => calling(policy::run(&args)),
+        Command::Settings(args) => calling(settings::run(&args)),
         Command::Completion(args) => completion::run::<Args>(&args),
     }
 }
@@ -102,5 +128,15 @@ enum Command {
     TaskQueue(Box<task_queue::Args>),
     Batch(Box<batch::Args>),
     Operator(Box<operator::Args>),
+    Errors(Box<errors::Args>),
+    Attempts(Box<attempts::Args>),
+    Park(Box<act::ParkArgs>),
+    Resume(Box<resume::Args>),
+    Ack(Box<act::AckArgs>),
+    Retry(Box<retry::Args>),
+    ResumePolicy(Box<resume_policy::Args>),
+    ResumeJob(Box<resume_job::Args>),
+    Policy(Box<policy::Args>),
+    Settings(Box<settings::Args>),
     Completion(completion::Args),
 }

@@ -8,6 +8,11 @@ use steadfast_proto::prost_types;
 pub(crate) struct Span(SignedDuration);
 
 impl Span {
+    /// As the standard library has it.
+    pub(crate) fn duration(self) -> std::time::Duration {
+        self.0.unsigned_abs()
+    }
+
     /// As the API has it.
     pub(crate) fn wire(self) -> prost_types::Duration {
         prost_types::Duration { seconds: self.0.as_secs(), nanos: self.0.subsec_nanos() }
@@ -40,6 +45,12 @@ impl Moment {
     /// As the API has it.
     pub(crate) fn wire(self) -> prost_types::Timestamp {
         prost_types::Timestamp { seconds: self.0.as_second(), nanos: self.0.subsec_nanosecond() }
+    }
+}
+
+impl std::fmt::Display for Moment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
     }
 }
 
@@ -78,6 +89,19 @@ pub(crate) fn relative(moment: Option<&prost_types::Timestamp>, now: Timestamp) 
         format!("in {}", words(rounded))
     };
     format!("{known:.3} ({distance})")
+}
+
+/// How long ago a time was that came as a text, or how long it is until then; nothing for none.
+pub(crate) fn distance(text: &str, now: Timestamp) -> String {
+    let Ok(time) = text.parse::<Timestamp>() else { return String::new() };
+    let away = time.duration_since(now);
+    let rounded = words(SignedDuration::from_secs(away.abs().as_secs()));
+    if away.is_negative() { format!("{rounded} ago") } else { format!("in {rounded}") }
+}
+
+/// A time that came as a text, to the second.
+pub(crate) fn short(text: &str) -> String {
+    text.parse::<Timestamp>().map_or_else(|_| text.to_owned(), |time| format!("{time:.0}"))
 }
 
 fn known(moment: &prost_types::Timestamp) -> Option<Timestamp> {

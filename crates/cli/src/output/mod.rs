@@ -10,6 +10,7 @@ mod failure;
 mod json;
 mod paint;
 mod payload;
+mod progress;
 mod table;
 
 pub(crate) use card::Card;
@@ -17,6 +18,7 @@ pub(crate) use failure::{chain, one_line};
 pub(crate) use json::{Payloads, message};
 pub(crate) use paint::Paint;
 pub(crate) use payload::{cut, show, show_all};
+pub(crate) use progress::Progress;
 pub(crate) use table::Table;
 
 use std::io::{IsTerminal as _, Write as _, stdout};

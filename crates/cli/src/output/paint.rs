@@ -13,6 +13,12 @@ impl Paint {
         Self { is_on }
     }
 
+    /// No colours.
+    #[cfg(test)]
+    pub(crate) fn plain() -> Self {
+        Self::new(false)
+    }
+
     /// What went well.
     pub(crate) fn good(self, text: &str) -> String {
         self.with(AnsiColor::Green.on_default(), text)

@@ -12,6 +12,16 @@ impl Table {
         Self { rows: vec![head.iter().map(|&name| name.to_owned()).collect()] }
     }
 
+    /// A table with as many columns as there are names.
+    pub(crate) fn wide<'a>(head: impl IntoIterator<Item = &'a str>) -> Self {
+        Self { rows: vec![head.into_iter().map(str::to_owned).collect()] }
+    }
+
+    /// One more row of such a table.
+    pub(crate) fn wide_row(&mut self, cells: impl IntoIterator<Item = String>) {
+        self.rows.push(cells.into_iter().collect());
+    }
+
     /// One more row.
     pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
         self.rows.push(cells.into());

@@ -95,9 +95,21 @@ impl Outage {
     /// Plays it with everyone under `policy`.
     #[must_use]
     pub fn run(&self, policy: &Policy) -> Report {
+        self.run_watched(policy, |_| ())
+    }
+
+    /// How many seconds are played.
+    #[must_use]
+    pub fn seconds(&self) -> u32 {
+        self.down_for.saturating_add(self.observe)
+    }
+
+    /// Plays it and tells after each second how many have been played.
+    pub fn run_watched(&self, policy: &Policy, mut played: impl FnMut(u32)) -> Report {
         let mut world = World::new(self, policy);
-        for now in 0..self.down_for.saturating_add(self.observe) {
+        for now in 0..self.seconds() {
             world.tick(now);
+            played(now + 1);
         }
         world.report()
     }
