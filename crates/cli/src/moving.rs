@@ -25,13 +25,17 @@ pub(crate) struct Moving {
 /// Changes errors, or says what that would move.
 pub(crate) async fn carry_out(
     act: &ActArgs,
-    mut change: Map<String, Value>,
+    change: Map<String, Value>,
     how: &Moving,
     caller: &Caller,
     view: &View,
 ) -> Result<()> {
-    change.insert("now".to_owned(), json!(how.now));
-    let body = json!({ "select": act.select.value()?, "reason": act.reason, "change": change });
+    let body = json!({
+        "select": act.select.value()?,
+        "reason": act.reason,
+        "change": change,
+        "now": how.now,
+    });
     if how.dry_run {
         let preview = caller.post("errors/preview-change", &body).await?;
         return view.answer_value(&preview, || preview_text(&preview));

@@ -131,6 +131,15 @@ async fn start(args: &Args, caller: &Caller, view: &View) -> Result<()> {
 }
 
 impl How {
+    /// What is to become different.
+    fn change(&self) -> Result<Map<String, Value>> {
+        let policy = self.policy.as_deref().map(file::draft).transpose()?;
+        let policy = policy.map(serde_json::to_value).transpose()?;
+        let parts = [("policy", policy), ("input", arguments(&self.input)?)];
+        let given = parts.into_iter().filter_map(|(name, it)| it.map(|it| (name.to_owned(), it)));
+        Ok(given.collect())
+    }
+
     fn value(&self) -> Result<Value> {
         let mut value = Map::new();
         let mut put = |name: &str, it: Value| drop(value.insert(name.to_owned(), it));
@@ -152,11 +161,9 @@ impl How {
                     .collect(),
             );
         }
-        if let Some(input) = arguments(&self.input)? {
-            put("input", input);
-        }
-        if let Some(name) = &self.policy {
-            put("policy", serde_json::to_value(file::draft(name)?)?);
+        let change = self.change()?;
+        if !change.is_empty() {
+            put("change", Value::Object(change));
         }
         if let Some(id) = &self.request_id {
             put("requestId", json!(id));

@@ -116,14 +116,13 @@ pub(crate) async fn run(args: &Args) -> Result<()> {
 }
 
 async fn load(args: &LoadArgs, caller: &Caller, view: &View) -> Result<()> {
-    let policies = match file::document(&args.file)? {
-        Value::Object(mut object) => object.remove("policies").ok_or_else(|| {
-            Trouble::usage(format!(
-                "{}: give a list of policies, or an object with `policies`",
-                args.file
-            ))
+    let mut document = file::document(&args.file)?;
+    let policies = match document.as_object_mut() {
+        None => document,
+        Some(object) => object.remove("policies").ok_or_else(|| {
+            let wanted = "give a list of policies, or an object with `policies`";
+            Trouble::usage(format!("{}: {wanted}", args.file))
         })?,
-        other => other,
     };
     let body =
         json!({ "policies": policies, "replaceAll": args.replace_all, "reason": args.reason });
@@ -198,7 +197,7 @@ fn said(value: &Value, name: &str) -> String {
 
 fn lines(list: &Value) -> String {
     let lines = list.as_array().map_or(&[][..], Vec::as_slice);
-    lines.iter().filter_map(Value::as_str).map(|line| format!("{line}\n")).collect()
+    lines.iter().filter_map(Value::as_str).flat_map(|line| [line, "\n"]).collect()
 }
 
 fn path(name: &str) -> String {

@@ -22,7 +22,7 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     /// Try at once what waits for its next attempt; that does not count as an attempt
-    Now(ActArgs),
+    Now(Box<ActArgs>),
     /// Change the policy, the time limits or the input of what is being retried or parked
     Change(Box<ChangeArgs>),
 }

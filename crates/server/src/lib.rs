@@ -8,7 +8,8 @@
 //!
 //! The gRPC door speaks the public Temporal API. It is thin: the engine takes and gives the public
 //! messages itself; what is done here is what a wire needs (sizes, compression, error details,
-//! deadlines) and who may come in. The HTTP door tells whether the server is well, and its numbers.
+//! deadlines) and who may come in. The HTTP door tells whether the server is well, and its numbers, and
+//! has the JSON API by which operators see and mend what fails.
 
 mod grpc;
 mod http;
@@ -20,6 +21,7 @@ mod server;
 mod tls;
 
 pub use grpc::{OPERATOR, WORKFLOW};
+pub use http::openapi;
 pub use keys::{Key, KeyHash, Keys, NoRandomness, NotAHash, new_secret};
 pub use listen::BindError;
 pub use rpc::{Right, Rpc, Rpcs, State};

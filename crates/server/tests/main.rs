@@ -1,8 +1,10 @@
 //! The doors as clients meet them: over real sockets, with the published clients.
 
+mod api;
 mod common;
 mod deadlines;
 mod details;
+mod failures;
 mod gone;
 mod http;
 mod keys;

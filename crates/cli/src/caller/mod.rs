@@ -4,7 +4,7 @@
 
 mod tls;
 
-use std::time::Duration;
+use std::{fmt::Write as _, time::Duration};
 
 use anyhow::{Context as _, Result};
 use http::{
@@ -210,7 +210,8 @@ pub(crate) fn escaped(text: &str) -> String {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
                 out.push(char::from(byte));
             }
-            _ => out.push_str(&format!("%{byte:02X}")),
+            // Writing to a text does not fail.
+            _ => drop(write!(out, "%{byte:02X}")),
         }
     }
     out

@@ -36,21 +36,21 @@ impl Progress {
         let percent = Some(done.saturating_mul(100).checked_div(all).unwrap_or(100));
         if self.is_seen && percent != self.percent {
             self.percent = percent;
-            self.write(&format!("{}  {}", line(&self.what, done, all), self.note));
+            write(&format!("{}  {}", line(&self.what, done, all), self.note));
         }
     }
 
     /// The work is done.
     pub(crate) fn end(&mut self) {
         if self.is_seen {
-            self.write("");
+            write("");
         }
     }
+}
 
-    fn write(&self, text: &str) {
-        // Whoever cannot read it does not miss it.
-        let _ = write!(stderr(), "\r\x1b[2K{text}");
-    }
+fn write(text: &str) {
+    // Whoever cannot read it does not miss it.
+    let _ = write!(stderr(), "\r\x1b[2K{text}");
 }
 
 fn line(what: &str, done: u64, all: u64) -> String {

@@ -50,10 +50,14 @@ pub(super) fn run(one: &Side, other: &Side, view: &View) -> Result<()> {
             paint.bad(&format!("--- {}", one.name)),
             paint.good(&format!("+++ {}", other.name))
         );
-        differences.iter().for_each(|difference| text.push_str(&difference.text(paint)));
+        for difference in &differences {
+            text.push_str(&difference.text(paint));
+        }
         if !effects.is_empty() {
             text.push('\n');
-            effects.iter().for_each(|effect| text.push_str(&effect.text(paint)));
+            for effect in &effects {
+                text.push_str(&effect.text(paint));
+            }
         }
         text
     })

@@ -1,11 +1,13 @@
 //! A server on a free port, and the few calls that tests make of it.
 
+mod clock;
 pub(crate) mod noise;
 pub(crate) mod raw;
 mod words;
 
 use std::{pin::Pin, sync::Arc, time::Duration};
 
+use serde_json::Value;
 use steadfast_engine::{Engine, Limits, Options};
 use steadfast_proto::{clients::WorkflowServiceClient, workflowservice as ws};
 use steadfast_server::{Options as Doors, Server};
@@ -19,6 +21,7 @@ use tonic::{
     transport::{Channel, Endpoint},
 };
 
+pub(crate) use clock::StillClock;
 pub(crate) use words::*;
 
 pub(crate) const NAMESPACE: &str = "default";
@@ -74,13 +77,46 @@ impl World {
 
     /// What the HTTP door answers: the head and the body.
     pub(crate) async fn get(&self, path: &str, headers: &str) -> (String, String) {
+        self.exchange("GET", path, headers, "").await
+    }
+
+    /// What the HTTP API answers: the status and the value.
+    pub(crate) async fn ask(&self, method: &str, path: &str, body: &str) -> (u16, Value) {
+        self.send(method, path, "content-type: application/json\r\n", body).await
+    }
+
+    /// The same with these headers.
+    pub(crate) async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &str,
+        body: &str,
+    ) -> (u16, Value) {
+        let (head, body) = self.exchange(method, path, headers, body).await;
+        let status = head.split(' ').nth(1).and_then(|code| code.parse().ok()).expect("a status");
+        (status, serde_json::from_str(&body).expect("JSON"))
+    }
+
+    async fn exchange(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &str,
+        body: &str,
+    ) -> (String, String) {
         let address = self.server.http().expect("an HTTP door");
         let mut stream = TcpStream::connect(address).await.expect("a connection");
-        let request =
-            format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n{headers}\r\n");
-        stream.write_all(request.as_bytes()).await.expect("it is sent");
+        let length = body.len();
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\
+             content-length: {length}\r\n{headers}\r\n"
+        );
+        stream.write_all(head.as_bytes()).await.expect("it is sent");
+        // Of what is too large not all is taken.
+        let _ = stream.write_all(body.as_bytes()).await;
         let mut answer = String::new();
-        stream.read_to_string(&mut answer).await.expect("an answer");
+        let _ = stream.read_to_string(&mut answer).await;
         let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
         (head.to_owned(), body.to_owned())
     }

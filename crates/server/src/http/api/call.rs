@@ -1,0 +1,60 @@
+//! A call that was let in: who calls, in which namespace, about what.
+
+use axum::extract::RawPathParams;
+use http::request::Parts;
+use steadfast_engine::{Engine, failures::Who};
+
+use super::fault::Fault;
+use crate::{
+    http::Pages,
+    keys::{Place, Wanted},
+    rpc::Right,
+};
+
+/// A call that was let in.
+#[derive(Clone, Debug)]
+pub(super) struct Call {
+    pub(super) engine: Engine,
+    pub(super) namespace: String,
+    /// Who calls, as they say.
+    identity: String,
+    /// The parts of the path that have names.
+    path: Vec<(String, String)>,
+}
+
+impl Call {
+    /// Lets a call in, or says why not.
+    pub(super) fn enter(
+        pages: &Pages,
+        right: Right,
+        params: &RawPathParams,
+        parts: &Parts,
+    ) -> Result<Self, Fault> {
+        let path: Vec<(String, String)> =
+            params.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let namespace = part(&path, "namespace").to_owned();
+        let key = parts.headers.get(http::header::AUTHORIZATION).map(http::HeaderValue::as_bytes);
+        let wanted = Wanted { right, place: Place::Namespace(&namespace) };
+        pages.keys.check(key, wanted).map_err(|denied| Fault::from(&denied))?;
+        let identity = parts.headers.get(IDENTITY).and_then(|value| value.to_str().ok());
+        let identity = identity.unwrap_or("http").to_owned();
+        Ok(Self { engine: pages.engine.clone(), namespace, identity, path })
+    }
+
+    /// A named part of the path.
+    pub(super) fn part(&self, name: &str) -> &str {
+        part(&self.path, name)
+    }
+
+    /// Who calls, and why.
+    pub(super) fn who(&self, reason: Option<String>) -> Who {
+        Who { identity: self.identity.clone(), reason: reason.unwrap_or_default() }
+    }
+}
+
+fn part<'a>(path: &'a [(String, String)], name: &str) -> &'a str {
+    path.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
+}
+
+/// Where callers say who they are, for the record of changes.
+pub(super) const IDENTITY: &str = "steadfast-identity";

@@ -1,0 +1,8 @@
+//! Failures through the HTTP door, each story once more for each of its points with the plug pulled
+//! there. Waiting is in time that stands still until the story lets it pass.
+
+mod acting;
+mod policies;
+mod resuming;
+mod rig;
+mod views;
