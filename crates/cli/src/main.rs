@@ -140,3 +140,15 @@ enum Command {
     Settings(Box<settings::Args>),
     Completion(completion::Args),
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn no_two_flags_of_a_command_have_one_name() {
+        Args::command().debug_assert();
+    }
+}

@@ -45,7 +45,7 @@ pub(crate) async fn carry_out(
 
 fn preview_text(preview: &Value) -> String {
     let head = format!(
-        "{} activities: {} would be tried sooner, {} later, {} not again\n",
+        "of {} pending, {} would be tried sooner, {} later, {} not again\n",
         preview["pending"], preview["sooner"], preview["later"], preview["ended"]
     );
     let mut table = Table::new(["WORKFLOW", "ACTIVITY", "NEXT NOW", "NEXT THEN"]);

@@ -43,8 +43,8 @@ struct How {
     spread: Option<String>,
 
     /// A header field for the next attempt alone, as key=value; a value may be JSON
-    #[arg(long, value_name = "KEY=VALUE")]
-    metadata: Vec<Pair>,
+    #[arg(long = "metadata", value_name = "KEY=VALUE")]
+    fields: Vec<Pair>,
 
     #[command(flatten)]
     input: Input,
@@ -152,10 +152,10 @@ impl How {
         if let Some(spread) = &self.spread {
             put("spread", json!(spread));
         }
-        if !self.metadata.is_empty() {
+        if !self.fields.is_empty() {
             put(
                 "metadata",
-                self.metadata
+                self.fields
                     .iter()
                     .map(|pair| (pair.key.clone(), json_or_text(&pair.value)))
                     .collect(),

@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context as _, Result, ensure};
 use steadfast_engine::Engine;
-use steadfast_server::Server;
+use steadfast_server::{HttpWebhooks, Server};
 use steadfast_store::{Sqlite, Store, sqlite};
 use tokio::runtime::{Builder, Runtime};
 
@@ -64,8 +64,12 @@ impl Serving {
         let path = absolute(&config.db).context("finding the data file")?;
         let store = open_store(&path, &config.sqlite)?;
         let runtime = Builder::new_multi_thread().enable_all().build().context("starting up")?;
+        let options = steadfast_engine::Options {
+            webhooks: Some(Arc::new(HttpWebhooks::default())),
+            ..config.engine
+        };
         let engine = runtime
-            .block_on(Engine::open(Arc::clone(&store), config.engine))
+            .block_on(Engine::open(Arc::clone(&store), options))
             .with_context(|| format!("cannot start on the data file {}", path.display()))?;
         let is_encrypted = config.doors.tls.is_some();
         let server = runtime.block_on(Server::open(engine, config.doors))?;

@@ -68,5 +68,5 @@ Exit codes:
   2  the arguments were wrong; nothing was done
   3  what it was asked about is not there
   4  the server cannot be reached, or did not answer in time
-  5  the workflow or update that was waited for did not complete: it failed, was cancelled or
-     terminated, or ran out of time";
+  5  the workflow, update or resume job that was waited for did not complete: it failed, was
+     cancelled or terminated, or ran out of time";

@@ -19,6 +19,7 @@ mod metrics;
 mod rpc;
 mod server;
 mod tls;
+mod webhooks;
 
 pub use grpc::{OPERATOR, WORKFLOW};
 pub use http::openapi;
@@ -27,3 +28,4 @@ pub use listen::BindError;
 pub use rpc::{Right, Rpc, Rpcs, State};
 pub use server::{OpenError, Options, Server, Strangers};
 pub use tls::{TlsError, TlsFiles};
+pub use webhooks::HttpWebhooks;

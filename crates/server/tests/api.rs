@@ -154,10 +154,11 @@ async fn keys_open_the_http_api_as_they_open_the_other_door() {
         ("reader", 200, 403),
         ("writer", 200, 200),
     ] {
-        let mut headers = "content-type: application/json\r\n".to_owned();
-        if !secret.is_empty() {
-            headers += &format!("authorization: Bearer {secret}\r\n");
-        }
+        let key = match secret {
+            "" => String::new(),
+            secret => format!("authorization: Bearer {secret}\r\n"),
+        };
+        let headers = format!("content-type: application/json\r\n{key}");
         assert_eq!(world.send("GET", &list, &headers, "").await.0, get, "{secret} reads");
         assert_eq!(world.send("POST", &list, &headers, new).await.0, post, "{secret} writes");
     }

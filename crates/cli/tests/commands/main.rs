@@ -2,6 +2,7 @@
 
 mod activities;
 mod dev;
+mod failures;
 mod rig;
 mod rust_sdk;
 mod schedules;

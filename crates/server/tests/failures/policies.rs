@@ -15,7 +15,7 @@ async fn d_05_d_06_d_07_a_policy_is_read_back_as_it_was_written() {
         assert_eq!(flow.ask("POST", "resume-policies", full.clone()).await, full);
         flow.point().await;
         assert_eq!(flow.ask("GET", "resume-policies/full", Value::Null).await, full);
-        let made = flow.ask("POST", "resume-policies", policy("bare", json!({ "flow": "X" }), 2, 0)).await;
+        let made = flow.ask("POST", "resume-policies", policy("bare", &json!({ "flow": "X" }), 2, 0)).await;
         let id = made["id"].as_str().expect("an id");
         assert_eq!((id.len(), &id[14..15]), (36, "4"), "a random UUID");
         flow.point().await;
@@ -48,11 +48,11 @@ async fn d_101_all_faults_are_told_at_once_and_nothing_is_stored() {
 #[tokio::test]
 async fn d_102_no_two_policies_have_one_name_or_the_same_criteria() {
     survives(async |flow: &mut Flow| {
-        flow.ask("POST", "resume-policies", policy("a", json!({ "flow": "Order" }), 2, 1)).await;
+        flow.ask("POST", "resume-policies", policy("a", &json!({ "flow": "Order" }), 2, 1)).await;
         flow.point().await;
         for twin in [
-            policy("a", json!({ "errorSubstring": "other" }), 2, 1),
-            policy("b", json!({ "flow": "Order" }), 9, 9),
+            policy("a", &json!({ "errorSubstring": "other" }), 2, 1),
+            policy("b", &json!({ "flow": "Order" }), 9, 9),
         ] {
             let (status, told) = flow.refuse("POST", "resume-policies", twin).await;
             assert_eq!(status, 400, "{told}");
@@ -68,12 +68,12 @@ async fn d_102_no_two_policies_have_one_name_or_the_same_criteria() {
 #[tokio::test]
 async fn d_106_a_load_says_what_came_of_each_and_may_replace_all() {
     survives(async |flow: &mut Flow| {
-        flow.ask("POST", "resume-policies", policy("old", json!({ "flow": "Old" }), 2, 1)).await;
+        flow.ask("POST", "resume-policies", policy("old", &json!({ "flow": "Old" }), 2, 1)).await;
         flow.point().await;
         let load = json!({ "replaceAll": true, "policies": [
-            policy("one", json!({ "flow": "A" }), 2, 1),
-            policy("bad", json!({ "flow": "B" }), 1, 1),
-            policy("two", json!({ "flow": "C" }), 2, 1),
+            policy("one", &json!({ "flow": "A" }), 2, 1),
+            policy("bad", &json!({ "flow": "B" }), 1, 1),
+            policy("two", &json!({ "flow": "C" }), 2, 1),
         ]});
         let answer = flow.ask("POST", "resume-policies/load", load).await;
         let results = answer["results"].as_array().expect("results");
@@ -104,13 +104,13 @@ async fn d_107_a_dry_run_counts_and_changes_nothing() {
         flow.fail_first("order-x", "Order", "disk full").await;
         flow.point().await;
         let before = flow.errors("").await;
-        let tried = policy("try", json!({ "flow": "Order", "errorSubstring": "timeout" }), 3, 5);
+        let tried = policy("try", &json!({ "flow": "Order", "errorSubstring": "timeout" }), 3, 5);
         let answer = flow.ask("POST", "resume-policies/dry-run", tried.clone()).await;
         assert_eq!(
             (&answer["count"], &answer["info"]),
             (&json!(7), &json!("can apply to 7 errors"))
         );
-        let wrong = policy("try", json!({ "flow": "Order" }), 1, 5);
+        let wrong = policy("try", &json!({ "flow": "Order" }), 1, 5);
         assert_eq!(flow.refuse("POST", "resume-policies/dry-run", wrong).await.0, 400);
         flow.point().await;
         assert_eq!(flow.errors("").await, before);
@@ -133,13 +133,13 @@ async fn d_108_policies_are_applied_to_the_errors_that_there_are() {
         flow.ask(
             "POST",
             "resume-policies",
-            policy("slow", json!({ "errorSubstring": "slow" }), 5, 30),
+            policy("slow", &json!({ "errorSubstring": "slow" }), 5, 30),
         )
         .await;
         flow.ask(
             "POST",
             "resume-policies",
-            policy("full", json!({ "errorSubstring": "full" }), 5, 60),
+            policy("full", &json!({ "errorSubstring": "full" }), 5, 60),
         )
         .await;
         flow.point().await;

@@ -135,6 +135,12 @@ impl Flow {
         answer["errors"].as_array().expect("errors").clone()
     }
 
+    /// Nothing is failing.
+    pub(crate) async fn is_well(&self) {
+        let errors = self.errors("").await;
+        assert!(errors.is_empty(), "{errors:?}");
+    }
+
     /// The only error.
     pub(crate) async fn error(&self) -> Value {
         let errors = self.errors("").await;
@@ -251,11 +257,9 @@ impl Flow {
     /// The steps that were asked for, in order.
     pub(crate) async fn asked_for(&self, workflow_id: &str) -> Vec<String> {
         let events = self.events(workflow_id).await;
-        let asked = events.into_iter().filter_map(|event| match event {
-            Event::ActivityTaskScheduledEventAttributes(it) => {
-                it.activity_type.map(|kind| kind.name)
-            }
-            _ => None,
+        let asked = events.into_iter().filter_map(|event| {
+            let Event::ActivityTaskScheduledEventAttributes(it) = event else { return None };
+            it.activity_type.map(|kind| kind.name)
         });
         asked.collect()
     }
@@ -282,7 +286,7 @@ impl Flow {
 }
 
 /// A resume policy.
-pub(crate) fn policy(name: &str, criteria: Value, attempts: u32, delay: u64) -> Value {
+pub(crate) fn policy(name: &str, criteria: &Value, attempts: u32, delay: u64) -> Value {
     let mut policy =
         json!({ "name": name, "maxAttempts": attempts, "backOff": { "delay": delay } });
     for (field, value) in criteria.as_object().expect("criteria") {

@@ -63,7 +63,8 @@ pub(super) struct Outcomes {
     /// For how many it was not.
     refused: usize,
     /// For each error.
-    outcomes: Vec<Outcome>,
+    #[serde(rename = "outcomes")]
+    each: Vec<Outcome>,
 }
 
 /// What came of it for one error.
@@ -141,7 +142,7 @@ impl From<Vec<Acted>> for Outcomes {
     fn from(acted: Vec<Acted>) -> Self {
         let done = acted.iter().filter(|it| it.outcome.is_ok()).count();
         let refused = acted.len() - done;
-        Self { done, refused, outcomes: acted.into_iter().map(Outcome::from).collect() }
+        Self { done, refused, each: acted.into_iter().map(Outcome::from).collect() }
     }
 }
 

@@ -51,7 +51,9 @@ pub(super) struct Tried {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Attempt {
-    attempt: u32,
+    /// From 1.
+    #[serde(rename = "attempt")]
+    number: u32,
     outcome: OutcomeName,
     /// Who ran it.
     worker: String,
@@ -140,7 +142,7 @@ impl From<AttemptRow> for Attempt {
             AttemptOutcome::Cancelled => OutcomeName::Cancelled,
         };
         Self {
-            attempt: row.attempt,
+            number: row.attempt,
             outcome,
             worker: row.worker,
             scheduled_at: Time(row.scheduled_at),

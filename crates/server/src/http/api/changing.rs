@@ -124,11 +124,7 @@ pub(super) async fn change_errors(
     call: Call,
     Body(body): Body<ChangeErrors>,
 ) -> Result<Outcomes, Fault> {
-    let change = Change {
-        who: call.who(body.reason),
-        change: body.change.engine("change")?,
-        now: body.now.unwrap_or_default(),
-    };
+    let change = body.change.for_call(&call, body.now, body.reason)?;
     let selection = body.select.engine()?;
     Ok(call.engine.change_errors(&call.namespace, selection, &change).await?.into())
 }
@@ -138,11 +134,7 @@ pub(super) async fn preview_errors(
     call: Call,
     Body(body): Body<ChangeErrors>,
 ) -> Result<Previewed, Fault> {
-    let change = Change {
-        who: call.who(body.reason),
-        change: body.change.engine("change")?,
-        now: body.now.unwrap_or_default(),
-    };
+    let change = body.change.for_call(&call, body.now, body.reason)?;
     let selection = body.select.engine()?;
     Ok(call.engine.preview_change(&call.namespace, selection, &change).await?.into())
 }
@@ -152,11 +144,7 @@ pub(super) async fn change_activities(
     call: Call,
     Body(body): Body<ChangeActivities>,
 ) -> Result<Done, Fault> {
-    let change = Change {
-        who: call.who(body.reason),
-        change: body.change.engine("change")?,
-        now: body.now.unwrap_or_default(),
-    };
+    let change = body.change.for_call(&call, body.now, body.reason)?;
     let (execution, selector) = body.which.engine(&call)?;
     call.engine.change_activities(&call.namespace, &execution, selector, &change).await?;
     Ok(Done {})
@@ -167,11 +155,7 @@ pub(super) async fn preview_activities(
     call: Call,
     Body(body): Body<ChangeActivities>,
 ) -> Result<Previewed, Fault> {
-    let change = Change {
-        who: call.who(body.reason),
-        change: body.change.engine("change")?,
-        now: body.now.unwrap_or_default(),
-    };
+    let change = body.change.for_call(&call, body.now, body.reason)?;
     let (execution, selector) = body.which.engine(&call)?;
     let seen = call.engine.preview_activities(&call.namespace, &execution, selector, &change);
     Ok(seen.await?.into())
@@ -220,6 +204,16 @@ impl Which {
 }
 
 impl Different {
+    fn for_call(
+        self,
+        call: &Call,
+        now: Option<bool>,
+        reason: Option<String>,
+    ) -> Result<Change, Fault> {
+        let what = self.engine("change")?;
+        Ok(Change { who: call.who(reason), what, now: now.unwrap_or_default() })
+    }
+
     /// As the core has it; `field` is where it came from.
     pub(super) fn engine(self, field: &str) -> Result<ActivityChange, Fault> {
         let policy = self.policy.map(|policy| policy_text(field, policy)).transpose()?;
@@ -245,7 +239,8 @@ impl Different {
             (options.retry_policy.is_some(), "retry_policy.maximum_attempts"),
         ]
         .into_iter()
-        .filter_map(|(is_given, name)| is_given.then(|| name.to_owned()))
+        .filter(|(is_given, _)| *is_given)
+        .map(|(_, name)| name.to_owned())
         .collect();
         if policy.is_none() && mask.is_empty() && self.input.is_none() {
             let message = format!("{field}: say what is to become different");

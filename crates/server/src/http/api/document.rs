@@ -1,4 +1,4 @@
-//! The OpenAPI document, made from the lines of the table and the types that they name.
+//! The `OpenAPI` document, made from the lines of the table and the types that they name.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ impl Document {
             .summary(Some(route.about))
             .description(Some(format!("Takes the right to {} in the namespace.", route.right)))
             .tag(tag)
-            .security(SecurityRequirement::new("key", [] as [&str; 0]))
+            .security(SecurityRequirement::new("key", NO_SCOPES))
             .response("200", response("What was asked for.", answer))
             .response("default", response("Why it was not carried out.", trouble));
         let mut described = Described { operation, schemas: &mut self.schemas };
@@ -140,6 +140,9 @@ fn method(method: Method) -> HttpMethod {
         Method::Delete => HttpMethod::Delete,
     }
 }
+
+/// Keys have rights, not scopes.
+const NO_SCOPES: [&str; 0] = [];
 
 const ABOUT: &str = "What operators see and do about failures: errors, attempts, resume policies, \
 retry policies, settings and resume jobs. Bodies are JSON and must say so in `content-type`; fields \

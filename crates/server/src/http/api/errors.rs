@@ -18,7 +18,7 @@ use super::{
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[into_params(rename_all = "camelCase", parameter_in = Query)]
-pub(super) struct Page {
+pub(super) struct Paging {
     /// Which come first, by their last failure; the newest if it is not said.
     #[param(inline)]
     order: Option<OrderName>,
@@ -174,7 +174,7 @@ pub(super) struct Groups {
 /// Lists errors.
 pub(super) async fn list(
     call: Call,
-    Split(page, filter): Split<Page, Filter>,
+    Split(page, filter): Split<Paging, Filter>,
 ) -> Result<ErrorPage, Fault> {
     let order = match page.order {
         None | Some(OrderName::Newest) => Order::Backward,
@@ -292,15 +292,11 @@ fn position(token: &str) -> Result<ErrorPosition, Fault> {
     let bytes = base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(token).ok();
     let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
     let numbers: Vec<i64> = text.split('.').filter_map(|part| part.parse().ok()).collect();
-    match numbers[..] {
-        [last_at, run, subject] => {
-            Ok(ErrorPosition { last_at: Timestamp(last_at), run: RunNumber(run), subject })
-        }
-        _ => {
-            let message = "pageToken: give back what the page before gave as nextPageToken";
-            Err(Fault::invalid(message).at("pageToken"))
-        }
-    }
+    let [last_at, run, subject] = numbers[..] else {
+        let message = "pageToken: give back what the page before gave as nextPageToken";
+        return Err(Fault::invalid(message).at("pageToken"));
+    };
+    Ok(ErrorPosition { last_at: Timestamp(last_at), run: RunNumber(run), subject })
 }
 
 /// Errors or groups in an answer, if it is not said.

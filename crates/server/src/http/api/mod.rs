@@ -3,7 +3,7 @@
 //! ```text
 //!   routes ─── one line a call: its method, its path, the right it takes, its handler
 //!     ├─────▶ route: a request checked, its body read, its answer written
-//!     └─────▶ document: the OpenAPI document, from the same lines
+//!     └─────▶ document: the `OpenAPI` document, from the same lines
 //!   errors, activities, resume_policies, policies, settings, resume_jobs ─── the calls
 //! ```
 //!
@@ -38,7 +38,7 @@ pub(super) fn router() -> Router<Pages> {
     router.route("/api/v1/openapi.json", get(async move || fault::json(StatusCode::OK, &document)))
 }
 
-/// The OpenAPI document of the HTTP API.
+/// The `OpenAPI` document of the HTTP API.
 pub fn openapi() -> utoipa::openapi::OpenApi {
     routes::all().finish().1
 }

@@ -75,7 +75,7 @@ pub(super) struct ScopeBody {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = PolicyVersion)]
-pub(super) struct Version {
+pub(super) struct Kept {
     name: String,
     /// From 1.
     version: u32,
@@ -97,7 +97,7 @@ pub(super) struct Version {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = PolicyVersions)]
 pub(super) struct Versions {
-    policies: Vec<Version>,
+    policies: Vec<Kept>,
 }
 
 /// Which version is to be removed.
@@ -122,13 +122,13 @@ pub(super) struct Shown {
 pub(super) async fn list(call: Call, _: Nothing) -> Result<Versions, Fault> {
     let book = call.engine.failure_book(&call.namespace)?;
     let current = |policy: &OperatorPolicy| {
-        policy.current().map(|version| Version::of(&policy.name, version.clone()))
+        policy.current().map(|version| Kept::of(&policy.name, version.clone()))
     };
     Ok(Versions { policies: book.policies.iter().filter_map(current).collect() })
 }
 
 /// Shows one.
-pub(super) async fn get(call: Call, Query(shown): Query<Shown>) -> Result<Version, Fault> {
+pub(super) async fn get(call: Call, Query(shown): Query<Shown>) -> Result<Kept, Fault> {
     let name = call.part("name");
     let all = versions_of(&call)?;
     let found = match shown.version {
@@ -144,7 +144,7 @@ pub(super) async fn versions(call: Call, _: Nothing) -> Result<Versions, Fault> 
 }
 
 /// Puts one, as its next version.
-pub(super) async fn put(call: Call, Body(put): Body<Put>) -> Result<Version, Fault> {
+pub(super) async fn put(call: Call, Body(put): Body<Put>) -> Result<Kept, Fault> {
     let name = call.part("name").to_owned();
     let new = NewPolicy {
         name: name.clone(),
@@ -156,7 +156,7 @@ pub(super) async fn put(call: Call, Body(put): Body<Put>) -> Result<Version, Fau
     };
     let who = call.who(put.reason);
     let (version, warnings) = call.engine.put_policy(&call.namespace, new, who).await?;
-    Ok(Version { warnings, ..Version::of(&name, version) })
+    Ok(Kept { warnings, ..Kept::of(&name, version) })
 }
 
 /// Removes one.
@@ -166,15 +166,15 @@ pub(super) async fn delete(call: Call, Query(expected): Query<Expected>) -> Resu
     Ok(Done {})
 }
 
-fn versions_of(call: &Call) -> Result<Vec<Version>, Fault> {
+fn versions_of(call: &Call) -> Result<Vec<Kept>, Fault> {
     let name = call.part("name");
     let book = call.engine.failure_book(&call.namespace)?;
     let found = book.policies.iter().find(|policy| policy.name == name);
     let found = found.ok_or_else(|| Fault::not_found(format!("there is no policy {name:?}")))?;
-    Ok(found.versions.iter().map(|version| Version::of(name, version.clone())).collect())
+    Ok(found.versions.iter().map(|version| Kept::of(name, version.clone())).collect())
 }
 
-impl Version {
+impl Kept {
     fn of(name: &str, version: PolicyVersion) -> Self {
         Self {
             name: name.to_owned(),
