@@ -73,6 +73,8 @@ fn take(tx: &mut Tx<'_>, input: Input) -> Result<(), Refused> {
         Input::RetryNow(input) => activity_change::retry_now(tx, &input),
         Input::ChangeActivity(input) => activity_change::change(tx, &input),
         Input::AcknowledgeError(input) => acknowledge::acknowledge(tx, &input),
+        // An open run that is reset ends by it.
+        Input::Resumed => Ok(()),
         Input::ChildStarted(input) => child::started(tx, &input),
         Input::ChildStartFailed(input) => child::start_failed(tx, &input),
         Input::ChildClosed(input) => child::closed(tx, *input),
@@ -102,6 +104,10 @@ fn take_closed(tx: &mut Tx<'_>, input: &Input) -> Result<(), Refused> {
         Input::RequestCancel(_) | Input::TakeBack(_) => Ok(()),
         Input::Adopt(input) => parent::adopt(tx, input),
         Input::AcknowledgeError(input) => acknowledge::acknowledge(tx, input),
+        Input::Resumed => {
+            tx.run.state.trouble = None;
+            Ok(())
+        }
         Input::MessageDelivered(number) => {
             tx.run.messages.remove(number);
             Ok(())

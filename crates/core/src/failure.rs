@@ -108,7 +108,8 @@ pub fn type_of(failure: &Failure) -> String {
             format!("Timeout:{name}")
         }
         Some(FailureInfo::ServerFailureInfo(_)) => "Server".to_owned(),
-        _ => String::new(),
+        // It only hands on what happened elsewhere.
+        _ => failure.cause.as_deref().map(type_of).unwrap_or_default(),
     }
 }
 

@@ -67,6 +67,8 @@ pub enum Input {
     ChangeActivity(Box<ChangeActivity>),
     /// An operator has taken note of an error.
     AcknowledgeError(AcknowledgeError),
+    /// The closed run was reset: what it failed of is settled.
+    Resumed,
     /// The child was started.
     ChildStarted(ChildStarted),
     /// The child could not be started.

@@ -31,6 +31,7 @@ mod limits;
 mod machine;
 mod parked;
 pub mod policy;
+mod preview;
 mod ready;
 mod refused;
 mod replay;
@@ -43,6 +44,7 @@ mod size;
 pub mod span;
 mod state;
 mod table;
+mod task_header;
 pub mod text;
 mod transition;
 mod trouble;
@@ -63,6 +65,7 @@ pub use input::{
 pub use limits::Limits;
 pub use machine::close::closed_before_update;
 pub use parked::{Acknowledged, Change, DeadLetter, NextOnly, Park, ParkedFor, Then, Trouble};
+pub use preview::{Moved, Outcome};
 pub use refused::{BadCommand, Cause, Refused};
 pub use reset::{Past, Reset};
 pub use rows::{Key, Kind, MissingEvent, Sink, Stored};
@@ -75,6 +78,7 @@ pub use state::{
 };
 pub use steadfast_retry::Timestamp;
 pub use table::{Row, Table};
+pub use task_header::{FENCE_HEADER, IDEMPOTENCY_HEADER};
 pub use transition::{
     Aborted, Attempt, AttemptOutcome, Effect, EndedActivity, Transition, UpdateProgress,
 };

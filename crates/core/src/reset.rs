@@ -50,6 +50,8 @@ pub struct Reset {
     pub parent_run_id: String,
     /// Set if the base run was started in Cadence's terms.
     pub cadence: Option<CadenceTerms>,
+    /// The first of the runs that were tried for the same work, where the base run is not it.
+    pub first_tried_run_id: String,
     /// The schedule that started the base run and hears of the new one's end.
     pub scheduled_by: Option<Target>,
     /// What is not taken over from after the cut.
@@ -111,6 +113,7 @@ impl Run {
         run.state.create_request_id.clone_from(&reset.request_id);
         run.state.parent_run_id.clone_from(&reset.parent_run_id);
         run.state.cadence = reset.cadence;
+        run.state.first_tried_run_id.clone_from(&reset.first_tried_run_id);
         run.state.scheduled_by.clone_from(&reset.scheduled_by);
         let mut tx = Tx::begin(&mut run, context);
         renew_limits(&mut tx);

@@ -101,6 +101,13 @@ impl Run {
         &self.started.first_execution_run_id
     }
 
+    /// The first of the runs that were tried for the same work, this one included. A reset goes on
+    /// with the work; a run that continues as new, or by a cron schedule, has work of its own.
+    pub fn first_tried_run_id(&self) -> &str {
+        let ids = [&self.state.first_tried_run_id, &self.started.original_execution_run_id];
+        ids.into_iter().find(|id| !id.is_empty()).unwrap_or(&self.identity.run_id)
+    }
+
     /// The run whose child it is, if it is one.
     pub fn parent(&self) -> Option<common::WorkflowExecution> {
         let mut parent = self.started.parent_workflow_execution.clone()?;

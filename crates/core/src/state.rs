@@ -126,6 +126,9 @@ pub struct State {
     /// What its workflow task failed of, until one succeeds.
     #[prost(message, optional, tag = "42")]
     pub task_trouble: Option<Trouble>,
+    /// The first of the runs that were tried for the same work; empty if it is this one.
+    #[prost(string, tag = "43")]
+    pub first_tried_run_id: String,
 }
 
 /// What Cadence's policy says of a workflow and the public one cannot. In these terms a workflow that

@@ -107,11 +107,11 @@ pub struct EndedActivity {
     pub took: Duration,
 }
 
-/// An attempt of an activity that ended, for the log of attempts.
+/// An attempt that ended, for the log of attempts: of an activity, of the run or of a workflow task.
 #[expect(clippy::struct_field_names, reason = "an attempt has a number")]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attempt {
-    /// The activity's scheduled event.
+    /// The activity's scheduled event, or [`RUN`](crate::RUN) or [`TASK`](crate::TASK).
     pub scheduled_event_id: i64,
     /// The activity's id.
     pub activity_id: String,
@@ -147,6 +147,32 @@ pub struct Attempt {
     pub class: &'static str,
     /// Whether the activity is parked with this.
     pub parked: bool,
+}
+
+impl Attempt {
+    /// Nothing is known of it but when it ended.
+    pub(crate) fn ended(at: Timestamp) -> Self {
+        Self {
+            scheduled_event_id: 0,
+            activity_id: String::new(),
+            activity_type: String::new(),
+            attempt: 1,
+            identity: String::new(),
+            scheduled_at: at,
+            started_at: None,
+            ended_at: at,
+            outcome: AttemptOutcome::Completed,
+            why: String::new(),
+            next_at: None,
+            rule: String::new(),
+            layer: "",
+            policy: String::new(),
+            source: "",
+            delay: None,
+            class: "",
+            parked: false,
+        }
+    }
 }
 
 /// How an attempt ended.

@@ -58,6 +58,7 @@ const INPUTS: &[&str] = &[
     "0 acknowledge a",
     "0 acknowledge run",
     "0 acknowledge task",
+    "0 resumed",
     "0 child-started c",
     "0 child-not-started c",
     "0 child-closed c completed",
@@ -83,6 +84,7 @@ const RUNS: &[(&str, &str)] = &[
     ("buffer", "0 start Order\n0 take-task\n0 signal s"),
     ("closing", "0 start Order\n0 take-task\n0 signal s\n0 complete done(ok)\n0 take-task"),
     ("closed", "0 run Order done(ok)"),
+    ("failed", "0 run Order fail(boom)"),
 ];
 
 const ACTIVITIES: &[(&str, &str)] = &[
@@ -212,6 +214,7 @@ fn kind(input: &Input) -> &'static str {
         Input::RetryNow(_) => "retry-now",
         Input::ChangeActivity(_) => "change-activity",
         Input::AcknowledgeError(_) => "acknowledge-error",
+        Input::Resumed => "resumed",
         Input::ChildStarted(_) => "child-started",
         Input::ChildStartFailed(_) => "child-start-failed",
         Input::ChildClosed(_) => "child-closed",
@@ -223,7 +226,7 @@ fn kind(input: &Input) -> &'static str {
     }
 }
 
-const KINDS: usize = 34;
+const KINDS: usize = 35;
 
 #[test]
 fn every_kind_of_input_is_in_the_tables() {
@@ -243,59 +246,60 @@ fn every_kind_of_input_is_in_the_tables() {
 #[test]
 fn every_input_in_every_state_of_a_run() {
     insta::assert_snapshot!(table(RUNS), @r"
-                                delayed  task     started  within   idle     again    again+   sticky   sticky+  buffer   closing  closed
-    0 signal s                  yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      closing  closed
-    0 cancel                    yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      -
-    0 terminate why             end      end      end      end      end      end      end      end      end      end      end      closed
-    0 update u9                 yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      closing  closed
-    0 reset-sticky              -        -        -        -        -        -        -        yes      yes      -        -        closed
-    0 take-task                 task?    yes      task?    task?    task?    yes      task?    yes      task?    task?    task?    task?
-    0 take-task sticky=mine     task?    task?    task?    task?    task?    task?    task?    yes      task?    task?    task?    task?
-    0 take-task attempt=9       task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?
-    0 complete                  task?    task?    yes      yes      task?    task?    yes      task?    yes      yes      yes      task?
-    0 complete old              task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?
-    0 complete force            task?    task?    yes      yes      task?    task?    yes      task?    yes      yes      yes      task?
-    0 complete timer(t9,1s)     task?    task?    yes      yes      task?    task?    yes      task?    yes      yes      yes      task?
-    0 complete timer(t9)        task?    task?    yes!     yes!     task?    task?    bad      task?    yes!     yes!     yes!     task?
-    0 complete done(ok)         task?    task?    end      end      task?    task?    end      task?    end      yes!     end      task?
-    0 fail-task                 task?    task?    yes      yes      task?    task?    yes      task?    yes      yes      yes      task?
-    0 take a                    gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     closed
-    0 take a stamp=9            gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     closed
-    0 return a                  gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     closed
-    0 finish a ok               gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     closed
-    0 finish a#1 ok             gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     closed
-    0 finish-id a ok            id?      id?      id?      id?      id?      id?      id?      id?      id?      id?      id?      closed
-    0 fail a boom               gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     closed
-    0 fail a boom final         gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     closed
-    0 fail-id a boom            id?      id?      id?      id?      id?      id?      id?      id?      id?      id?      id?      closed
-    0 cancelled a               gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     closed
-    0 beat a half               gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     closed
-    0 beat-id a half            id?      id?      id?      id?      id?      id?      id?      id?      id?      id?      id?      closed
-    0 pause a id=r9             none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed
-    0 unpause a                 none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed
-    0 reset-activity a          none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed
-    0 options a stc=30m         none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed
-    0 park a                    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed
-    0 resume a                  none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed
-    0 schedule-resume a 9s n    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed
-    0 clear-resume a            none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed
-    0 give-up a                 none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed
-    0 retry-now a               none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed
-    0 change a stc=30m          none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed
-    0 change a attempts=1 now   none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed
-    0 acknowledge a             no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error
-    0 acknowledge run           no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error
-    0 acknowledge task          no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error
-    0 child-started c           wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
-    0 child-not-started c       wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
-    0 child-closed c completed  wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
-    0 adopt p                   wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong
-    0 answered x                wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
-    0 delivered 0               -        -        -        -        -        -        -        -        -        -        -        -
-    0 take-back 1               -        -        -        -        -        -        -        -        -        -        -        -
-    0 take-back 2               -        -        -        yes      -        -        -        -        -        -        -        -
-    0 tick                      -        -        -        -        -        -        -        -        -        -        -        -
-    4000 tick                   yes      -        yes      yes      yes      -        yes      yes      yes      yes      yes      -
+                                delayed  task     started  within   idle     again    again+   sticky   sticky+  buffer   closing  closed   failed
+    0 signal s                  yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      closing  closed   closed
+    0 cancel                    yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      -        -
+    0 terminate why             end      end      end      end      end      end      end      end      end      end      end      closed   closed
+    0 update u9                 yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      closing  closed   closed
+    0 reset-sticky              -        -        -        -        -        -        -        yes      yes      -        -        closed   closed
+    0 take-task                 task?    yes      task?    task?    task?    yes      task?    yes      task?    task?    task?    task?    task?
+    0 take-task sticky=mine     task?    task?    task?    task?    task?    task?    task?    yes      task?    task?    task?    task?    task?
+    0 take-task attempt=9       task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?
+    0 complete                  task?    task?    yes      yes      task?    task?    yes      task?    yes      yes      yes      task?    task?
+    0 complete old              task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?    task?
+    0 complete force            task?    task?    yes      yes      task?    task?    yes      task?    yes      yes      yes      task?    task?
+    0 complete timer(t9,1s)     task?    task?    yes      yes      task?    task?    yes      task?    yes      yes      yes      task?    task?
+    0 complete timer(t9)        task?    task?    yes!     yes!     task?    task?    bad      task?    yes!     yes!     yes!     task?    task?
+    0 complete done(ok)         task?    task?    end      end      task?    task?    end      task?    end      yes!     end      task?    task?
+    0 fail-task                 task?    task?    yes      yes      task?    task?    yes      task?    yes      yes      yes      task?    task?
+    0 take a                    gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     closed   closed
+    0 take a stamp=9            gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     closed   closed
+    0 return a                  gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     closed   closed
+    0 finish a ok               gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     closed   closed
+    0 finish a#1 ok             gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     closed   closed
+    0 finish-id a ok            id?      id?      id?      id?      id?      id?      id?      id?      id?      id?      id?      closed   closed
+    0 fail a boom               gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     closed   closed
+    0 fail a boom final         gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     closed   closed
+    0 fail-id a boom            id?      id?      id?      id?      id?      id?      id?      id?      id?      id?      id?      closed   closed
+    0 cancelled a               gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     closed   closed
+    0 beat a half               gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     gone     closed   closed
+    0 beat-id a half            id?      id?      id?      id?      id?      id?      id?      id?      id?      id?      id?      closed   closed
+    0 pause a id=r9             none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed   closed
+    0 unpause a                 none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed   closed
+    0 reset-activity a          none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed   closed
+    0 options a stc=30m         none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed   closed
+    0 park a                    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed   closed
+    0 resume a                  none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed   closed
+    0 schedule-resume a 9s n    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed   closed
+    0 clear-resume a            none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed   closed
+    0 give-up a                 none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed   closed
+    0 retry-now a               none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed   closed
+    0 change a stc=30m          none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed   closed
+    0 change a attempts=1 now   none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    none?    closed   closed
+    0 acknowledge a             no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error
+    0 acknowledge run           no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error yes
+    0 acknowledge task          no-error no-error no-error no-error no-error yes      yes      no-error no-error no-error no-error no-error no-error
+    0 resumed                   -        -        -        -        -        -        -        -        -        -        -        -        yes
+    0 child-started c           wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed   closed
+    0 child-not-started c       wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed   closed
+    0 child-closed c completed  wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed   closed
+    0 adopt p                   wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong
+    0 answered x                wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed   closed
+    0 delivered 0               -        -        -        -        -        -        -        -        -        -        -        -        -
+    0 take-back 1               -        -        -        -        -        -        -        -        -        -        -        -        -
+    0 take-back 2               -        -        -        yes      -        -        -        -        -        -        -        -        -
+    0 tick                      -        -        -        -        -        -        -        -        -        -        -        -        -
+    4000 tick                   yes      -        yes      yes      yes      -        yes      yes      yes      yes      yes      -        -
     ");
 }
 
@@ -345,6 +349,7 @@ fn every_input_in_every_state_of_an_activity() {
     0 acknowledge a             no-error no-error no-error yes      yes      no-error yes      yes      no-error no-error no-error no-error no-error
     0 acknowledge run           no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error
     0 acknowledge task          no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error
+    0 resumed                   -        -        -        -        -        -        -        -        -        -        -        -        -
     0 child-started c           wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
     0 child-not-started c       wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
     0 child-closed c completed  wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
@@ -404,6 +409,7 @@ fn every_input_while_something_else_is_pending() {
     0 acknowledge a             no-error no-error no-error no-error no-error no-error
     0 acknowledge run           no-error no-error no-error no-error no-error no-error
     0 acknowledge task          no-error no-error no-error no-error no-error no-error
+    0 resumed                   -        -        -        -        -        -
     0 child-started c           yes      -        wrong    closed   wrong    wrong
     0 child-not-started c       yes      wrong    wrong    closed   wrong    wrong
     0 child-closed c completed  yes      yes      wrong    closed   wrong    wrong

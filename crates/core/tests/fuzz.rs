@@ -6,7 +6,10 @@
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use proptest::prelude::*;
-use steadfast_core::span::{from_wire, instant_from_wire};
+use steadfast_core::{
+    ErrorState, RUN, TASK,
+    span::{from_wire, instant_from_wire},
+};
 use steadfast_proto::history::history_event::Attributes;
 
 use crate::common::{
@@ -114,14 +117,46 @@ fn other() -> impl Strategy<Value = String> {
 }
 
 fn operator() -> impl Strategy<Value = String> {
-    let verbs =
-        ["pause", "unpause", "unpause", "reset-activity", "options stc=3s", "options restore"];
+    let verbs = [
+        "pause",
+        "unpause",
+        "unpause",
+        "reset-activity",
+        "options stc=3s",
+        "options restore",
+        "park",
+        "park",
+        "resume",
+        "resume",
+        "resume id=r1",
+        "resume reset-attempts delay=2s header=k:v",
+        "give-up",
+        "retry-now",
+        "change attempts=2 now",
+        "change init=2s",
+        "clear-resume",
+        "acknowledge",
+        "change policy={\"max_attempts\":2,\"on_exhausted\":\"park\"} now",
+    ];
     (prop::sample::select(verbs.to_vec()), activity()).prop_map(|(verb, id)| {
         match verb.split_once(' ') {
             Some((verb, rest)) => format!("{verb} {id} {rest}"),
             None => format!("{verb} {id}"),
         }
     })
+}
+
+/// What operators say about failures changes under way, too.
+fn rules() -> impl Strategy<Value = String> {
+    let books = [
+        "rules",
+        "rules ending=park",
+        "rules ending=park ttl=9s then=dead_letter",
+        "rules ending=dead_letter poison=1",
+        "rules resume={\"name\":\"A\",\"flow\":\"Order\",\"maxAttempts\":4,\"backOff\":{\"delay\":3}}",
+        "rules before={\"match\":{\"message\":\"boom\"},\"max_attempts\":3} ending=park",
+    ];
+    prop::sample::select(books.to_vec()).prop_map(str::to_owned)
 }
 
 fn update() -> impl Strategy<Value = String> {
@@ -156,7 +191,8 @@ fn wild_script() -> impl Strategy<Value = Vec<Step>> {
         8 => worker(),
         5 => Just("tick".to_owned()),
         3 => other(),
-        3 => operator(),
+        5 => operator(),
+        1 => rules(),
         3 => update(),
         1 => Just("crash".to_owned()),
         1 => prop_oneof![Just("cancel".to_owned()), Just("terminate why".to_owned())],
@@ -211,6 +247,31 @@ fn no_attempt_is_beyond_the_policy(story: &Story) {
     }
 }
 
+/// What is parked is with nobody, offered to nobody, and waits for nothing but its resume and the
+/// end of its time.
+fn what_is_parked_waits(story: &Story) {
+    for (id, activity) in story.run.activities().iter().filter(|(_, it)| it.is_parked()) {
+        assert!(!story.run.ready_activities().any(|ready| ready == *id), "{id} is offered");
+        let error = story.run.error(*id).expect("what is parked is an error");
+        assert_eq!(error.state, ErrorState::Parked);
+        let park = activity.row.park.as_ref().expect("what is parked");
+        assert_eq!(error.next_at.map_or(0, |at| at.0), park.resume_at);
+        assert!(park.resume_at == 0 || error.acknowledged.is_none(), "noted, and yet resumed");
+    }
+}
+
+/// What was written of the errors is what is the matter with the run.
+fn errors_are_written(story: &Story) {
+    for (subject, error) in &story.rows.errors {
+        assert_eq!(story.run.error(*subject).as_ref(), Some(error));
+    }
+    let failed = |id: &i64| story.run.error(*id).is_some();
+    let activities = story.run.activities().iter().map(|(id, _)| *id);
+    let letters = story.run.letters().iter().map(|(id, _)| *id);
+    let all = activities.chain(letters).chain([RUN, TASK]).filter(failed).count();
+    assert_eq!(all, story.rows.errors.len());
+}
+
 /// Plays one line; what a worker has cannot be taken by another.
 fn play(world: &mut World, line: &str) {
     let mut words = split(line, char::is_whitespace);
@@ -246,6 +307,8 @@ proptest! {
         let mut world = World::default().play(START);
         for line in lines(&steps) {
             play(&mut world, &line);
+            what_is_parked_waits(world.story());
+            errors_are_written(world.story());
         }
         world.stories.iter().for_each(no_timer_was_early);
     }

@@ -20,6 +20,7 @@ mod parking;
 mod properties;
 mod queries;
 mod resetting;
+mod rulebook;
 mod schedule_times;
 mod schedules;
 mod signals;

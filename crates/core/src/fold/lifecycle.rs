@@ -52,6 +52,7 @@ pub(super) fn closed(run: &mut Run, status: Status, next_run_id: &str, at: i64) 
     next_run_id.clone_into(&mut state.next_run_id);
     state.closed_at = at;
     state.task = None;
+    state.task_trouble = None;
     state.sticky = None;
     state.backoff_until = 0;
     run.activities.clear();

@@ -43,6 +43,7 @@ pub(super) fn started(
 pub(super) fn completed(run: &mut Run, event: &history::WorkflowTaskCompletedEventAttributes) {
     run.state.task = None;
     run.state.task_attempt = 1;
+    run.state.task_trouble = None;
     run.state.previous_started_event_id = event.started_event_id;
 }
 

@@ -228,17 +228,8 @@ pub(crate) fn log(tx: &Tx<'_>, activity: &Activity, outcome: AttemptOutcome) -> 
         identity: row.identity.clone(),
         scheduled_at: Timestamp(row.scheduled_at),
         started_at: activity.is_started().then_some(Timestamp(row.started_at)),
-        ended_at: tx.now,
         outcome,
-        why: String::new(),
-        next_at: None,
-        rule: String::new(),
-        layer: "",
-        policy: String::new(),
-        source: "",
-        delay: None,
-        class: "",
-        parked: false,
+        ..Attempt::ended(tx.now)
     }
 }
 

@@ -18,15 +18,17 @@ use steadfast_proto::{
     history::{self, history_event::Attributes},
     update::{Outcome, outcome::Value},
 };
+use steadfast_retry::Class;
 
 use crate::{
     failure::{details_of, of_application, of_timeout, retry_state},
     machine::{
+        setback::{self, Decided},
         successor::{self, Verdict},
         update, workflow_task,
     },
     state::{Child, Message, Notice, Target},
-    transition::{Aborted, Effect, UpdateProgress},
+    transition::{Aborted, AttemptOutcome, Effect, UpdateProgress},
     tx::{Note, Tx},
 };
 
@@ -51,14 +53,16 @@ pub(crate) fn fail(tx: &mut Tx<'_>, failure: Failure, completed: i64, note: Note
     if tx.run.state.cancel_requested && tx.run.state.cadence.is_some() {
         return cancel(tx, Some(details_of(&failure)), completed, note);
     }
-    let verdict = match successor::by_retry(tx, &failure, None) {
-        Verdict::Again { run_id, delay } => {
+    let (verdict, decided) = match successor::by_retry(tx, &failure, None) {
+        Verdict::Again { run_id, delay, decided } => {
+            setback::run_failed(tx, AttemptOutcome::Failed(failure.clone()), decided);
             close_noted(tx, retried(tx, run_id, delay, failure, completed), note);
             return;
         }
-        Verdict::Ends(verdict) => verdict,
+        Verdict::Ends(verdict, decided) => (verdict, decided),
     };
     let next = successor::by_cron(tx, Err(&failure));
+    setback::run_failed(tx, AttemptOutcome::Failed(failure.clone()), decided);
     let event = history::WorkflowExecutionFailedEventAttributes {
         failure: Some(failure),
         retry_state: retry_state(verdict),
@@ -85,21 +89,26 @@ pub(crate) fn cancel(
 /// The run's time is over. The chain may go on, unless its own time is over too.
 pub(crate) fn time_out(tx: &mut Tx<'_>, chain_is_over: bool) {
     workflow_task::end_for_close(tx);
+    let kind = enums::TimeoutType::StartToClose;
+    let failure = of_timeout(kind, "workflow timeout", None);
     if chain_is_over {
+        let words = "fail: the time of the whole chain is over".to_owned();
+        let decided = Decided { words, class: Class::Timeout.name(), delay: None };
+        setback::run_failed(tx, AttemptOutcome::TimedOut(failure), decided);
         close(tx, timed_out(enums::RetryState::Timeout.into(), None));
         return;
     }
-    let kind = enums::TimeoutType::StartToClose;
-    let failure = of_timeout(kind, "workflow timeout", None);
     let last_result = tx.run.started.last_completion_result.clone();
-    let verdict = match successor::by_retry(tx, &failure, last_result) {
-        Verdict::Again { run_id, delay } => {
+    let (verdict, decided) = match successor::by_retry(tx, &failure, last_result) {
+        Verdict::Again { run_id, delay, decided } => {
+            setback::run_failed(tx, AttemptOutcome::TimedOut(failure.clone()), decided);
             close(tx, retried(tx, run_id, delay, failure, 0));
             return;
         }
-        Verdict::Ends(verdict) => verdict,
+        Verdict::Ends(verdict, decided) => (verdict, decided),
     };
     let next = successor::by_cron(tx, Err(&failure));
+    setback::run_failed(tx, AttemptOutcome::TimedOut(failure), decided);
     close(tx, timed_out(retry_state(verdict), next));
 }
 

@@ -14,7 +14,7 @@ use crate::{
     bad, cron,
     failure::for_decision,
     input::Start,
-    machine::{close, create},
+    machine::{close, create, setback::Decided},
     policy,
     refused::BadCommand,
     run::Identity,
@@ -32,9 +32,11 @@ pub(crate) enum Verdict {
         run_id: String,
         /// After this wait.
         delay: Duration,
+        /// Why.
+        decided: Decided,
     },
     /// It is not.
-    Ends(RetryState),
+    Ends(RetryState, Decided),
 }
 
 /// Starts the run that follows a failed one, if its policy says so.
@@ -45,7 +47,9 @@ pub(crate) fn by_retry(
 ) -> Verdict {
     let started = tx.run.started.clone();
     if tx.run.state.cancel_requested && started.retry_policy.is_some() {
-        return Verdict::Ends(RetryState::CancelRequested);
+        let words = "fail: cancel requested".to_owned();
+        let decided = Decided { words, class: for_decision(failure).class().name(), delay: None };
+        return Verdict::Ends(RetryState::CancelRequested, decided);
     }
     let policy = started.retry_policy.as_ref().map(|wire| policy::known(wire).for_workflow());
     let attempt = u32::try_from(started.attempt).unwrap_or(1);
@@ -55,17 +59,20 @@ pub(crate) fn by_retry(
     let parts = [identity.namespace_id.as_str(), &identity.workflow_id, &identity.run_id];
     let view = for_decision(failure);
     let seed = Seed::new(&parts);
-    match decide(policy.as_ref(), &counters, &view, &signals, tx.now, seed) {
+    let decision = decide(policy.as_ref(), &counters, &view, &signals, tx.now, seed);
+    let (words, class) = (decision.to_string(), view.class().name());
+    match decision {
         Decision::RetryAt { delay, .. } => {
             let mut next = following(&started, Initiator::Retry, delay);
             next.attempt = started.attempt.saturating_add(1);
             next.continued_failure = Some(failure.clone());
             next.last_completion_result = last_completion_result;
             next.completion_callbacks.clone_from(&started.completion_callbacks);
-            Verdict::Again { run_id: begin(tx, next), delay }
+            let decided = Decided { words, class, delay: Some(delay) };
+            Verdict::Again { run_id: begin(tx, next), delay, decided }
         }
         ended @ (Decision::Park { .. } | Decision::Exhausted { .. } | Decision::Fail { .. }) => {
-            Verdict::Ends(ended.retry_state())
+            Verdict::Ends(ended.retry_state(), Decided { words, class, delay: None })
         }
     }
 }
@@ -168,7 +175,11 @@ fn begin(tx: &mut Tx<'_>, mut started: Started) -> String {
     };
     let entropy = tx.entropy.split();
     let context = Context { now: tx.now, entropy, limits: tx.limits, rules: tx.rules };
-    tx.out.successor = Some(Box::new(create::create(start, context)));
+    let (mut run, transition) = create::create(start, context);
+    if initiator == Initiator::Retry {
+        tx.run.first_tried_run_id().clone_into(&mut run.state.first_tried_run_id);
+    }
+    tx.out.successor = Some(Box::new((run, transition)));
     run_id
 }
 

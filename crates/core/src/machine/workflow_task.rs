@@ -29,7 +29,7 @@ use crate::{
     failure::of_lost_worker,
     input::{FailWorkflowTask, StartWorkflowTask, WorkflowTaskToken},
     limits::Limits,
-    machine::{terminate, update},
+    machine::{setback, terminate, update},
     refused::Refused,
     run::Run,
     span::{from_wire, instant_to_wire, to_wire},
@@ -245,6 +245,7 @@ pub(crate) fn time_out(tx: &mut Tx<'_>) {
         return let_go(tx);
     }
     if task.is_started() {
+        setback::task_timed_out(tx, &task);
         if !task.is_transient() {
             tx.append(timed_out(&task, enums::TimeoutType::StartToClose));
         }
@@ -284,6 +285,7 @@ pub(crate) fn write_failed(
     binary_checksum: &str,
 ) {
     let Some(task) = tx.run.state.task.clone() else { return };
+    setback::task_failed(tx, &task, cause, failure.as_ref());
     if !task.is_transient() {
         #[expect(deprecated, reason = "older workers still tell their checksum")]
         let event = history::WorkflowTaskFailedEventAttributes {

@@ -83,6 +83,7 @@ pub(crate) fn input(story: &Story, call: &Call) -> Input {
     let run = &story.run;
     match call.name.as_str() {
         "tick" => Input::Tick,
+        "resumed" => Input::Resumed,
         "take-back" => Input::TakeBack(call.arg(0).parse().expect("a process")),
         "signal" => Input::Signal(signal(call)),
         "cancel" => Input::RequestCancel(cancel(call)),

@@ -45,6 +45,7 @@ impl Engine {
             finish_event_id: request.workflow_task_finish_event_id,
             parent_run_id: String::new(),
             cadence: None,
+            first_tried_run_id: base.first_tried_run_id.clone(),
             scheduled_by: base.scheduled_by.clone(),
             exclude: excluded(&request.reset_reapply_exclude_types, request.reset_reapply_type),
         };
@@ -95,6 +96,7 @@ struct Seen {
     last_event_id: i64,
     is_open: bool,
     scheduled_by: Option<Target>,
+    first_tried_run_id: String,
 }
 
 impl Seen {
@@ -107,6 +109,7 @@ impl Seen {
             last_event_id: run.last_event_id(),
             is_open: run.is_open(),
             scheduled_by: run.state().scheduled_by.clone(),
+            first_tried_run_id: run.first_tried_run_id().to_owned(),
         }
     }
 
@@ -197,6 +200,8 @@ impl ResetJob {
                 ..Terminate::default()
             };
             desk.apply(newest, Input::Terminate(terminate))?;
+        } else {
+            desk.apply(newest, Input::Resumed)?;
         }
         desk.adopt(run, transition, limits, &mut Wishes::default());
         Ok(run_id)

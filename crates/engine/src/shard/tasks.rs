@@ -454,7 +454,7 @@ fn activity_response(entry: &Entry, id: i64) -> Option<Box<PollActivityTaskQueue
         }),
         activity_type: event.activity_type.clone(),
         activity_id: event.activity_id.clone(),
-        header: event.header.clone(),
+        header: Some(entry.run.task_header(activity)),
         input: activity.input().cloned(),
         heartbeat_details: row.heartbeat_details.clone(),
         scheduled_time: Some(instant_to_wire(Timestamp(row.first_scheduled_at))),

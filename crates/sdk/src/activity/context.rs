@@ -4,6 +4,7 @@ use std::{error::Error, fmt, sync::Arc, time::Duration};
 
 use rusqlite::Connection;
 use serde::{Serialize, de::DeserializeOwned};
+use steadfast_engine::{FENCE_HEADER, IDEMPOTENCY_HEADER};
 use steadfast_proto::{common::Payloads, workflowservice::PollActivityTaskQueueResponse};
 
 use super::line::Line;
@@ -38,8 +39,13 @@ pub struct ActivityInfo {
     pub start_to_close: Option<Duration>,
     /// How long it may be silent.
     pub heartbeat_timeout: Option<Duration>,
+    /// Grows with every attempt that is handed to a worker, whatever is reset: what is written with a
+    /// lower one than was seen before is from an attempt that the engine has given up.
+    pub fence: u64,
     /// What the attempts before it said last.
     heartbeat: Option<Payloads>,
+    /// The same at every attempt, as the engine says it.
+    idempotency_key: Option<String>,
 }
 
 impl ActivityInfo {
@@ -60,8 +66,16 @@ impl ActivityInfo {
             start_to_close: limit(&task.start_to_close_timeout),
             heartbeat_timeout: limit(&task.heartbeat_timeout),
             heartbeat: task.heartbeat_details.take(),
+            fence: said(task, FENCE_HEADER).unwrap_or_default(),
+            idempotency_key: said(task, IDEMPOTENCY_HEADER),
         }
     }
+}
+
+/// What the engine says about the attempt in its header.
+fn said<T: DeserializeOwned>(task: &PollActivityTaskQueueResponse, field: &str) -> Option<T> {
+    let payload = task.header.as_ref()?.fields.get(field)?;
+    serde_json::from_slice(&payload.data).ok()
 }
 
 /// What an attempt knows, and can say while it runs.
@@ -93,10 +107,12 @@ impl ActivityContext {
     }
 
     /// A key that is the same at every attempt and different for every call: for services that do
-    /// nothing twice if they are asked twice.
+    /// nothing twice if they are asked twice. It stays when the workflow is retried or reset. A server
+    /// that says none leaves it to the names of the call, which do not.
     pub fn idempotency_key(&self) -> String {
-        let ActivityInfo { workflow_id, run_id, activity_id, .. } = &*self.info;
-        format!("{workflow_id}/{run_id}/{activity_id}")
+        let ActivityInfo { workflow_id, run_id, activity_id, idempotency_key, .. } = &*self.info;
+        let names = || format!("{workflow_id}/{run_id}/{activity_id}");
+        idempotency_key.clone().unwrap_or_else(names)
     }
 
     /// Says that the attempt is alive and how far it is. An error if it has been cancelled.

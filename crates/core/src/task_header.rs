@@ -1,0 +1,88 @@
+//! What an attempt of an activity is told beside its input: fields of its header.
+//!
+//! They are in the encoding that every SDK has, and those that do not know them pass them over.
+
+use steadfast_proto::common::Header;
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::{policy, run::Run, state::Activity};
+
+/// The header field with a key that is the same however often the activity is tried: over attempts,
+/// crashes, resets and retries of the workflow. A JSON string.
+pub const IDEMPOTENCY_HEADER: &str = "steadfast-idempotency-key";
+/// The header field with a number that grows with every delivery of the activity. A JSON number.
+pub const FENCE_HEADER: &str = "steadfast-fence";
+
+impl Run {
+    /// The header of the attempt of an activity that is handed out now.
+    pub fn task_header(&self, activity: &Activity) -> Header {
+        let mut header = activity.scheduled.header.clone().unwrap_or_default();
+        if let Some(only) = &activity.row.next_only {
+            header.fields.extend(only.fields.clone());
+        }
+        let key = format!("\"{}\"", self.idempotency_key(&activity.scheduled.activity_id));
+        header.fields.insert(IDEMPOTENCY_HEADER.to_owned(), policy::json(&key));
+        header.fields.insert(FENCE_HEADER.to_owned(), policy::json(&activity.row.deliveries.to_string()));
+        header
+    }
+
+    /// What names the work of an activity to the outside world, however often it is tried.
+    ///
+    /// The first run that was tried stands for the workflow's work, not the first run of the chain:
+    /// runs that continue as new number their activities anew and do other work. 128 bits of a fast
+    /// hash are enough to tell calls apart; nothing is secret about them.
+    pub fn idempotency_key(&self, activity_id: &str) -> String {
+        let identity = &self.identity;
+        let parts =
+            [&identity.namespace, &identity.workflow_id, self.first_tried_run_id(), activity_id];
+        let mut hash = Xxh3::new();
+        for part in parts {
+            hash.update(part.as_bytes());
+            // Never part of UTF-8 text, so that no two lists of parts read the same.
+            hash.update(&[0xff]);
+        }
+        base32(hash.digest128())
+    }
+}
+
+/// All of a number's bits, five to a digit.
+fn base32(number: u128) -> String {
+    let digit = |place: u32| {
+        let index = usize::try_from((number >> (5 * place)) & 31).unwrap_or_default();
+        char::from(DIGITS[index])
+    };
+    (0..26).rev().map(digit).collect()
+}
+
+const DIGITS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn key(namespace: &str, workflow_id: &str, activity_id: &str) -> String {
+        let mut run = Run::default();
+        run.identity.namespace = namespace.to_owned();
+        run.identity.workflow_id = workflow_id.to_owned();
+        run.state.first_tried_run_id = "first".to_owned();
+        run.idempotency_key(activity_id)
+    }
+
+    #[test]
+    fn keys_keep_their_value_for_ever() {
+        assert_eq!(key("default", "order-7", "charge"), "e6v6ivdplnisk3adllabiwu5de");
+        assert_ne!(key("ab", "c", "d"), key("a", "bc", "d"));
+        assert_ne!(key("a", "b", "cd"), key("a", "bc", "d"));
+    }
+
+    #[test]
+    fn no_two_of_a_hundred_thousand_keys_are_the_same() {
+        let keys: BTreeSet<String> = (0..100_000)
+            .map(|n| key("default", &format!("order-{}", n / 10), &(n % 10).to_string()))
+            .collect();
+        assert_eq!(keys.len(), 100_000);
+        assert!(keys.iter().all(|key| key.len() == 26));
+    }
+}
