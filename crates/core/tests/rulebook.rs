@@ -522,3 +522,30 @@ fn the_header_of_an_attempt_has_its_key_and_a_fence_that_grows() {
     assert_eq!(first[1], second[2]);
     assert_eq!(first[1].1.len(), 28);
 }
+
+#[test]
+fn c_115_a_failure_may_say_how_it_is_to_be_taken() {
+    // Polls that are no failures, a wait that is spread, details sent with the failure, a wait that
+    // the failure asks for, and one that is fatal.
+    insta::assert_snapshot!(check(r#"
+        0 run Order schedule(a,Charge,stc=50s)
+        0 change a policy={"rules":[{"match":{"type":"NotYet"},"counts":false,"backoff":{"kind":"constant","initial":"5s","jitter":"none"}}],"default":{"backoff":{"kind":"exponential","initial":"8s","jitter":"equal"}},"max_attempts":3}
+        0 take a
+        0 fail a pending type=NotYet
+        5 tick
+        5 take a
+        5 fail a pending type=NotYet
+        10 tick
+        10 take a
+        10 fail a boom beat=half
+        10 show due activities
+        18 tick
+        18 take a
+        18 fail a slow next=40s
+        18 show due
+        58 tick
+        58 take a
+        58 fail a hopeless final
+        58 show log
+    "#), @"");
+}

@@ -1,6 +1,7 @@
 //! The SDK from outside: workflows and activities as a user writes them.
 
 mod basics;
+mod cadence;
 mod common;
 mod edda;
 mod joining;

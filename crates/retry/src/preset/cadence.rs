@@ -12,8 +12,8 @@ use crate::{
     failure::{Failure, TimeoutKind},
     hint::Hints,
     matcher::Matcher,
-    policy::Policy,
-    rule::{Action, Behaviour, Limits, Rule},
+    policy::{Draft, Policy},
+    rule::{Action, Behaviour, Ending, Limits, Rule},
 };
 
 /// Cadence's policy. Zero means "not set", except where it is required.
@@ -94,6 +94,8 @@ pub enum Invalid {
 
 /// The reason of a panic.
 pub const PANIC: &str = "cadenceInternal:Panic";
+/// The type that our workers give the failure of code that panicked.
+pub const PANIC_TYPE: &str = "PanicError";
 /// The reason of an error that has no reason of its own.
 pub const GENERIC: &str = "cadenceInternal:Generic";
 
@@ -146,6 +148,11 @@ impl RetryPolicy {
 
     /// Ours, if it is valid.
     pub fn compile(&self) -> Result<Policy, Invalid> {
+        self.draft().map(Policy::known)
+    }
+
+    /// Ours as somebody would write it, if it is valid: what an activity's header can carry.
+    pub fn draft(&self) -> Result<Draft, Invalid> {
         self.validate()?;
         let initial = seconds(self.initial_interval);
         let coefficient =
@@ -157,7 +164,13 @@ impl RetryPolicy {
         let backoff = Backoff::exponential(initial, coefficient).capped(maximum).exact();
         let default = Behaviour { hints: Hints::exact(), ..Behaviour::retrying(backoff) };
         let rules = self.non_retriable_error_reasons.iter().flat_map(|reason| fail_rules(reason));
-        Ok(Policy::from_parts("cadence", rules.collect(), default, self.limits()))
+        Ok(Draft {
+            name: "cadence".to_owned(),
+            rules: rules.collect(),
+            default: Some(default),
+            limits: self.limits(),
+            on_exhausted: Some(Ending::Fail),
+        })
     }
 
     fn validate_end(&self) -> Result<(), Invalid> {
@@ -179,10 +192,16 @@ impl RetryPolicy {
     }
 }
 
-/// A timeout is found by its kind too, so that a failure need not spell the reason out.
+/// A timeout is found by its kind too, a panic by the type that our workers give it, and an error
+/// without a reason of its own by having no type: a failure need not spell Cadence's reason out.
 fn fail_rules(reason: &str) -> impl Iterator<Item = Rule> + use<> {
     let kind = TimeoutKind::ALL.into_iter().find(|kind| timeout_reason(*kind) == reason);
-    let matchers = kind.map(Matcher::of_timeout).into_iter().chain([Matcher::exactly(reason)]);
+    let ours = match reason {
+        PANIC => Some(Matcher::exactly(PANIC_TYPE)),
+        GENERIC => Some(Matcher::exactly("")),
+        _ => kind.map(Matcher::of_timeout),
+    };
+    let matchers = ours.into_iter().chain([Matcher::exactly(reason)]);
     matchers.map(|when| Rule::ending(when, Action::Fail))
 }
 
