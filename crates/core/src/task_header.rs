@@ -22,7 +22,9 @@ impl Run {
         }
         let key = format!("\"{}\"", self.idempotency_key(&activity.scheduled.activity_id));
         header.fields.insert(IDEMPOTENCY_HEADER.to_owned(), policy::json(&key));
-        header.fields.insert(FENCE_HEADER.to_owned(), policy::json(&activity.row.deliveries.to_string()));
+        header
+            .fields
+            .insert(FENCE_HEADER.to_owned(), policy::json(&activity.row.deliveries.to_string()));
         header
     }
 

@@ -39,9 +39,8 @@ async fn calls_fails(ctx: WorkflowContext, reasons: Vec<String>) -> Result<(), F
 async fn c_21_a_panic_is_known_by_one_name_and_leaves_the_worker_alive() {
     let notes = Notes::default();
     let kept = notes.clone();
-    let env = TestEnv::start(move |app| {
-        app.workflow(calls_panics).activity(panics).state(kept.clone())
-    });
+    let env =
+        TestEnv::start(move |app| app.workflow(calls_panics).activity(panics).state(kept.clone()));
     let env = env.await.unwrap();
     for (reasons, starts) in [(vec![PANIC.to_owned()], 1), (Vec::new(), 3)] {
         let before = notes.count("begun");
@@ -56,9 +55,8 @@ async fn c_21_a_panic_is_known_by_one_name_and_leaves_the_worker_alive() {
 async fn c_22_an_error_without_a_type_is_known_by_one_name() {
     let notes = Notes::default();
     let kept = notes.clone();
-    let env = TestEnv::start(move |app| {
-        app.workflow(calls_fails).activity(fails).state(kept.clone())
-    });
+    let env =
+        TestEnv::start(move |app| app.workflow(calls_fails).activity(fails).state(kept.clone()));
     let env = env.await.unwrap();
     for (reasons, starts) in [(vec![GENERIC.to_owned()], 1), (vec![PANIC.to_owned()], 3)] {
         let before = notes.count("begun");
