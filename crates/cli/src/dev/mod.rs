@@ -10,12 +10,12 @@ pub(crate) use args::Args;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use steadfast_engine::{Engine, Options};
+use steadfast_engine::{Engine, Options, Webhooks};
 use steadfast_proto::{
     operatorservice::AddSearchAttributesRequest, prost_types::Duration,
     workflowservice::RegisterNamespaceRequest,
 };
-use steadfast_server::{Options as Doors, Server, Strangers};
+use steadfast_server::{HttpWebhooks, Options as Doors, Server, Strangers};
 use steadfast_store::Store;
 use tokio::runtime::Builder;
 
@@ -60,6 +60,8 @@ fn logs(args: &StartDev) -> Result<Logs> {
 
 /// The engine with the namespaces and search attributes that were asked for, and its door.
 async fn open(args: &StartDev, store: Arc<dyn Store>, options: Options) -> Result<Server> {
+    let webhooks: Arc<dyn Webhooks> = Arc::new(HttpWebhooks::default());
+    let options = Options { webhooks: Some(webhooks), ..options };
     let engine = Engine::open(store, options).await.context("cannot start on the data")?;
     for name in &args.namespace {
         add_namespace(&engine, name).await?;

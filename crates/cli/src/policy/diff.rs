@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use serde_json::{Value, json};
 use steadfast_retry::{
-    Draft, Policy,
+    Draft, Policy, Rule,
     explain::{Setting, explain},
 };
 
@@ -67,6 +67,10 @@ impl Side {
     fn fields(&self) -> Result<BTreeMap<String, String>> {
         let mut fields = BTreeMap::new();
         flatten(String::new(), &serde_json::to_value(&self.draft)?, &mut fields);
+        let mut usual = BTreeMap::new();
+        flatten(String::new(), &serde_json::to_value(Rule::default())?, &mut usual);
+        // What nobody wrote need not be told.
+        fields.retain(|name, value| usual.get(within_a_rule(name)) != Some(value));
         Ok(fields)
     }
 
@@ -119,6 +123,12 @@ fn effects(one: &Side, other: &Side) -> Result<Vec<Difference>> {
         .into())
     };
     Ok(differences(&told(one)?, &told(other)?))
+}
+
+/// The name of a field within its rule, or within the default.
+fn within_a_rule(name: &str) -> &str {
+    let in_rule = name.strip_prefix("rules.").and_then(|rest| rest.split_once('.'));
+    in_rule.map(|(_, field)| field).or_else(|| name.strip_prefix("default.")).unwrap_or(name)
 }
 
 /// Every value by its path. Numbers in paths count from 1, as people count rules.

@@ -5,4 +5,5 @@ mod acting;
 mod policies;
 mod resuming;
 mod rig;
+mod telling;
 mod views;

@@ -1,9 +1,12 @@
 //! A flow of three steps on a real server whose time stands still, and that may crash anywhere.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
 
 use serde_json::{Value, json};
-use steadfast_engine::{Engine, Limits, Options};
+use steadfast_engine::{Engine, Limits, Options, Webhooks};
 use steadfast_proto::{
     command::{
         CancelWorkflowExecutionCommandAttributes, Command,
@@ -16,7 +19,7 @@ use steadfast_proto::{
     history::history_event::Attributes as Event,
     workflowservice as ws,
 };
-use steadfast_server::Server;
+use steadfast_server::{HttpWebhooks, Server};
 use steadfast_store::{Memory, Store};
 
 use crate::common::{
@@ -66,8 +69,15 @@ impl Flow {
 
     async fn open(&mut self) {
         let store: Arc<dyn Store> = self.store.clone();
-        let options =
-            Options { clock: self.clock.clone(), limits: Limits::default(), ..Options::default() };
+        // It reads what the machine trusts; once is enough.
+        static WEBHOOKS: LazyLock<Arc<HttpWebhooks>> = LazyLock::new(Arc::default);
+        let webhooks: Arc<dyn Webhooks> = WEBHOOKS.clone();
+        let options = Options {
+            clock: self.clock.clone(),
+            limits: Limits::default(),
+            webhooks: Some(webhooks),
+            ..Options::default()
+        };
         let engine = Engine::open(store, options).await.expect("an engine");
         let server = Server::open(engine.clone(), doors()).await.expect("a server");
         let world = World { engine, server };
