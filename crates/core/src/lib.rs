@@ -31,7 +31,6 @@ mod limits;
 mod machine;
 mod parked;
 pub mod policy;
-mod preview;
 mod ready;
 mod refused;
 mod replay;
@@ -65,7 +64,6 @@ pub use input::{
 pub use limits::Limits;
 pub use machine::close::closed_before_update;
 pub use parked::{Acknowledged, Change, DeadLetter, NextOnly, Park, ParkedFor, Then, Trouble};
-pub use preview::{Moved, Outcome};
 pub use refused::{BadCommand, Cause, Refused};
 pub use reset::{Past, Reset};
 pub use rows::{Key, Kind, MissingEvent, Sink, Stored};

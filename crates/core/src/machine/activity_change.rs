@@ -40,9 +40,17 @@ pub(crate) fn change(tx: &mut Tx<'_>, input: &ChangeActivity) -> Result<(), Refu
             && let Some(at) = activity_retry::go_on(tx, id)
         {
             dispatch(tx, id, at, Duration::ZERO);
+            say(tx, id, format!("policy changed by {}", input.identity));
         }
     }
     Ok(())
+}
+
+/// What lists give as the reason for the wait.
+fn say(tx: &mut Tx<'_>, id: i64, words: String) {
+    if let Some(activity) = tx.run.activities.get_mut(&id) {
+        activity.row.words = words;
+    }
 }
 
 /// Tries activities at once that wait for their next attempt.
@@ -63,6 +71,7 @@ pub(crate) fn retry_now(tx: &mut Tx<'_>, input: &RetryNow) -> Result<(), Refused
             record(&mut activity.row, now.0, by, "tried at once");
         }
         dispatch(tx, id, now, Duration::ZERO);
+        say(tx, id, format!("tried at once, asked for by {}", input.identity));
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use steadfast_core::{
-    Attempt, Effect, Moved, Notice, Run, RunError, Timestamp, UpdateProgress, span::from_wire, text,
+    Attempt, Effect, Notice, Run, RunError, Timestamp, UpdateProgress, span::from_wire, text,
 };
 use steadfast_proto::{enums, update::outcome::Value, workflow::PendingActivityInfo};
 
@@ -106,12 +106,6 @@ fn error(error: &RunError) -> String {
     format!(
         "#{subject} {state} x{attempts} {error_type:?} {cause:?} {span}{next} {reason:?}{noted}{resumes}"
     )
-}
-
-/// What a preview says of an activity.
-pub(crate) fn moved(moved: &Moved) -> String {
-    let Moved { activity_id, from, to, outcome, .. } = moved;
-    format!("{activity_id} from {} to {}: {outcome:?}", due(*from), due(*to))
 }
 
 fn lines(all: impl Iterator<Item = String>) -> String {

@@ -113,24 +113,6 @@ impl World {
         }
     }
 
-    /// What a line would do to the activities.
-    pub(crate) fn preview(&mut self, line: &str) -> String {
-        let mut words = split(line, char::is_whitespace);
-        let now = BEGIN.after(seconds(&words.remove(0)));
-        let verb = words.remove(0);
-        let input = inputs::input(self.story(), &Call::new(&verb, words));
-        let context =
-            Context { now, entropy: self.entropy(), limits: &self.limits, rules: &self.rules };
-        let run = &self.story().run;
-        let before = format!("{run:?}");
-        let told = match run.preview(input, context) {
-            Ok(moved) => moved.iter().map(show::moved).collect::<Vec<_>>().join("\n"),
-            Err(why) => format!("refused: {why}"),
-        };
-        assert_eq!(before, format!("{run:?}"), "a preview changes nothing");
-        told
-    }
-
     /// The run that the script is about now: the last one of the chain.
     pub(crate) fn story(&self) -> &Story {
         self.stories.last().expect("a script begins with `start`")
