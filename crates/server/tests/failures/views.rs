@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::rig::{Flow, ids, survives};
+use super::rig::{Flow, ids, policy, survives};
 
 #[tokio::test]
 async fn d_115_errors_are_seen_by_flow_and_by_message_with_counts() {
@@ -87,6 +87,38 @@ async fn d_116_an_error_says_when_and_by_which_policy_it_is_resumed() {
         assert_eq!(error["lastAt"], "1970-01-12T13:46:40Z");
         assert_eq!(error["nextAutoResume"], "1970-01-12T13:47:22Z", "42 seconds on");
         assert_eq!(error["nextAutoResumeReason"], "again");
+    })
+    .await;
+}
+
+/// Numbers are of one process: the plug may be pulled before they begin.
+#[tokio::test]
+async fn d_113_automatic_resumes_are_counted_by_flow() {
+    survives(async |flow: &mut Flow| {
+        let again = policy("again", &json!({ "flow": "Order" }), 5, 10);
+        flow.ask("POST", "resume-policies", again).await;
+        flow.point().await;
+        for id in ["order-1", "order-2", "order-3"] {
+            flow.fail_first(id, "Order", "boom").await;
+        }
+        flow.until("state=parked", |errors| errors.len() == 3).await;
+        flow.pass(10);
+        for _ in 0..3 {
+            let task = flow.attempt_of("First", 2).await;
+            flow.complete(&task).await;
+        }
+        let (_, page) = flow.world().get("/metrics", "").await;
+        let line =
+            |start: &str| page.lines().find(|line| line.starts_with(start)).map(str::to_owned);
+        let resumed = line("steadfast_auto_resumes_total{workflow_type=\"Order\"}");
+        assert_eq!(resumed.as_deref().and_then(|it| it.rsplit(' ').next()), Some("3"), "{page}");
+        let failed =
+            "steadfast_attempts_total{activity=\"First\",outcome=\"failed\",class=\"unknown\"} 3";
+        assert_eq!(line(failed).as_deref(), Some(failed), "{page}");
+        let completed = line("steadfast_attempts_total{activity=\"First\",outcome=\"completed\"");
+        assert!(completed.is_some_and(|it| it.ends_with(" 3")), "{page}");
+        let amplification = "steadfast_retry_amplification{activity=\"First\"} 2.0";
+        assert_eq!(line(amplification).as_deref(), Some(amplification), "{page}");
     })
     .await;
 }
