@@ -75,7 +75,8 @@ pub(super) fn groups(namespace: &str, filter: &ErrorFilter, by: ErrorGroup, limi
     let (one, two) = key(by);
     let (from, inner) = (look.from(), index_key(by));
     let numbers = ErrorState::ALL.map(ErrorState::number);
-    let counted = numbers.map(|state| format!("sum(state = {state}) AS state_{state}")).join(", ");
+    let counted = numbers.map(|state| format!("{} AS state_{state}", count_of(by, state)));
+    let counted = counted.join(", ");
     let states = numbers.map(|state| format!("sum(state_{state})")).join(", ");
     given.push(Sql::Integer(number::limit(limit)));
     let sql = format!(
@@ -120,13 +121,24 @@ const fn key(by: ErrorGroup) -> (&'static str, &'static str) {
     }
 }
 
-/// The shortest beginning of the index by kind that tells groups apart.
+/// The beginning of the index by kind that tells groups apart.
 const fn index_key(by: ErrorGroup) -> &'static str {
     match by {
         ErrorGroup::WorkflowType => "workflow_type",
         ErrorGroup::Activity => "workflow_type, activity_type",
         ErrorGroup::Fingerprint => "workflow_type, activity_type, fingerprint",
-        ErrorGroup::Cause => "workflow_type, activity_type, fingerprint, cause_hash",
+        ErrorGroup::Cause => "workflow_type, activity_type, fingerprint, cause_hash, state",
+    }
+}
+
+/// How many of an inner group are in a state. Where groups are small, the state is one more key and
+/// counts once a group; where they are large, fewer keys cost less than counting row by row.
+fn count_of(by: ErrorGroup, state: u8) -> String {
+    match by {
+        ErrorGroup::WorkflowType | ErrorGroup::Activity | ErrorGroup::Fingerprint => {
+            format!("sum(state = {state})")
+        }
+        ErrorGroup::Cause => format!("iif(state = {state}, count(*), 0)"),
     }
 }
 
