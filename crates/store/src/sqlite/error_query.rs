@@ -73,19 +73,18 @@ pub(super) fn groups(namespace: &str, filter: &ErrorFilter, by: ErrorGroup, limi
     let look = if names_few(filter) { Look::Rows } else { Look::ByKind };
     let Conditions { sql, mut given } = Conditions::of(look, namespace, filter);
     let (one, two) = key(by);
-    let from = look.from();
-    let states = ErrorState::ALL
-        .map(|state| format!("sum(iif(state = {}, n, 0))", state.number()))
-        .join(", ");
+    let (from, inner) = (look.from(), index_key(by));
+    let numbers = ErrorState::ALL.map(ErrorState::number);
+    let counted = numbers.map(|state| format!("{} AS state_{state}", count_of(by, state)));
+    let counted = counted.join(", ");
+    let states = numbers.map(|state| format!("sum(state_{state})")).join(", ");
     given.push(Sql::Integer(number::limit(limit)));
     let sql = format!(
-        "SELECT {one}, {two}, max(run), sum(n), min(first_at), max(last_at),
-            sum(acknowledged), {states}
-        FROM (SELECT workflow_type, activity_type, fingerprint, cause_hash, state,
-                count(*) AS n, count(acknowledged_at) AS acknowledged, min(first_at) AS first_at, max(last_at) AS last_at,
-                max(run) AS run
-            FROM {from} WHERE {sql}
-            GROUP BY workflow_type, activity_type, fingerprint, cause_hash, state)
+        "SELECT {one}, {two}, max(run), sum(n), min(first_at), max(last_at), sum(acknowledged),
+            {states}
+        FROM (SELECT {inner}, count(*) AS n, count(acknowledged_at) AS acknowledged,
+                min(first_at) AS first_at, max(last_at) AS last_at, max(run) AS run, {counted}
+            FROM {from} WHERE {sql} GROUP BY {inner})
         GROUP BY 1, 2 ORDER BY 4 DESC, 6 DESC, 3 DESC, 1, 2 LIMIT ?"
     );
     Query { sql, given }
@@ -119,6 +118,27 @@ const fn key(by: ErrorGroup) -> (&'static str, &'static str) {
         ErrorGroup::Activity => ("workflow_type", "activity_type"),
         ErrorGroup::Cause => ("cause_hash", "''"),
         ErrorGroup::Fingerprint => ("fingerprint", "''"),
+    }
+}
+
+/// The beginning of the index by kind that tells groups apart.
+const fn index_key(by: ErrorGroup) -> &'static str {
+    match by {
+        ErrorGroup::WorkflowType => "workflow_type",
+        ErrorGroup::Activity => "workflow_type, activity_type",
+        ErrorGroup::Fingerprint => "workflow_type, activity_type, fingerprint",
+        ErrorGroup::Cause => "workflow_type, activity_type, fingerprint, cause_hash, state",
+    }
+}
+
+/// How many of an inner group are in a state. Where groups are small, the state is one more key and
+/// counts once a group; where they are large, fewer keys cost less than counting row by row.
+fn count_of(by: ErrorGroup, state: u8) -> String {
+    match by {
+        ErrorGroup::WorkflowType | ErrorGroup::Activity | ErrorGroup::Fingerprint => {
+            format!("sum(state = {state})")
+        }
+        ErrorGroup::Cause => format!("iif(state = {state}, count(*), 0)"),
     }
 }
 
