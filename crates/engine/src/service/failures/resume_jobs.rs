@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use steadfast_core::Timestamp;
 use steadfast_store::{ErrorEntry, ErrorFilter, ErrorState, Order, RunNumber};
 
 use crate::{
@@ -167,7 +168,7 @@ impl Engine {
     }
 
     /// One tick of a job. How long to wait before the next; `None` when it has ended.
-    async fn tick_resume(&self, key: &Key) -> Result<Option<Duration>, Error> {
+    async fn tick_resume(&self, key: &Key, pace: &mut Pace) -> Result<Option<Duration>, Error> {
         let jobs = &self.shared().resume_jobs;
         let Some(job) = jobs.get(key) else { return Ok(None) };
         let namespace = self.shared().namespaces.with_id(&key.0)?;
@@ -178,8 +179,11 @@ impl Engine {
         if job.state() == JobState::Paused {
             return Ok(Some(IDLE));
         }
-        let began = self.now();
-        let seen = self.settle(key, &job).await?;
+        let seen = if pace.must_look(&job, self.now()) {
+            self.settle(key, &job).await?
+        } else {
+            Settled::of(&job)
+        };
         if seen.share() > job.max_failures {
             self.record_resume(key, &seen, 0, 0, Some(JobState::TooManyFailures)).await?;
             return Ok(Some(Duration::ZERO));
@@ -193,7 +197,7 @@ impl Engine {
         let refused = self.turns_of_resume(key, &job, &namespace, due).await?;
         self.record_resume(key, &seen, due, refused, None).await?;
         let tick = if due == 0 { IDLE } else { tick_of(job.rate, due) };
-        Ok(Some(tick.saturating_sub(self.now().since(began))))
+        Ok(Some(pace.wait(tick, self.now())))
     }
 
     /// The next `count` errors have their turn, all at once. How many could not be resumed.
@@ -297,6 +301,36 @@ impl Engine {
     }
 }
 
+/// When a job has its next tick, and when it was looked what became of the last ones.
+struct Pace {
+    next: Timestamp,
+    looked_at: Option<Timestamp>,
+}
+
+impl Pace {
+    /// Looking is for once a second, or when there is nothing else to do.
+    fn must_look(&mut self, job: &ResumeJob, now: Timestamp) -> bool {
+        let is_idle = job.turns >= job.gate();
+        let must = is_idle || self.looked_at.is_none_or(|at| now.since(at) >= IDLE);
+        if must {
+            self.looked_at = Some(now);
+        }
+        must
+    }
+
+    /// How long to wait. A tick that took long shortens the wait after it, so that the rate is
+    /// kept; what was lost to more than one tick is not caught up.
+    fn wait(&mut self, tick: Duration, now: Timestamp) -> Duration {
+        let earliest = Timestamp(now.nanos().saturating_sub(nanos(tick)));
+        self.next = self.next.max(earliest).after(tick);
+        self.next.since(now)
+    }
+}
+
+fn nanos(span: Duration) -> i64 {
+    i64::try_from(span.as_nanos()).unwrap_or(i64::MAX)
+}
+
 /// What is known of the errors that had their turn.
 struct Settled {
     /// From the first on, without a gap.
@@ -350,12 +384,12 @@ fn target(entry: &ErrorEntry) -> Target {
 }
 
 async fn work(running: Weak<Running>, key: Key, first: Duration) {
-    if let Some(clock) = running.upgrade().map(|it| Arc::clone(&it.shared.clock)) {
-        clock.sleep(first).await;
-    }
+    let Some(clock) = running.upgrade().map(|it| Arc::clone(&it.shared.clock)) else { return };
+    clock.sleep(first).await;
+    let mut pace = Pace { next: clock.now(), looked_at: None };
     loop {
         let Some(engine) = Engine::upgrade(&running) else { return };
-        let next = engine.tick_resume(&key).await;
+        let next = engine.tick_resume(&key, &mut pace).await;
         let shared = Arc::clone(engine.shared());
         drop(engine);
         let wait = match next {
