@@ -18,7 +18,7 @@ use self::{
     diff::Side,
     explain::ExplainArgs,
     simulate::SimulateArgs,
-    stored::{ApplyArgs, NameArgs, PutArgs, named},
+    stored::{ApplyArgs, AskArgs, NameArgs, PutArgs, named},
 };
 use crate::{caller::Caller, family::HttpOptions, file};
 
@@ -36,6 +36,8 @@ pub(crate) struct Args {
 enum Command {
     /// Draw the attempts of a policy, how long an outage it outlives, and what looks wrong with it
     Explain(Box<ExplainArgs>),
+    /// Ask the server what would become of a failure: which rule decides, from which layer
+    Ask(Box<AskArgs>),
     /// Play an outage with everyone under a policy, or under several side by side
     Simulate(SimulateArgs),
     /// Say what changes from one policy to another
@@ -68,6 +70,7 @@ pub(crate) async fn run(args: &Args) -> Result<()> {
     let (caller, view) = args.options.open()?;
     match &args.command {
         Command::Explain(args) => explain::run(args, view),
+        Command::Ask(args) => stored::ask(args, &caller, view).await,
         Command::Simulate(args) => simulate::run(args, view),
         Command::Diff(args) => {
             let before = side(&args.before, &caller).await?;

@@ -1,6 +1,7 @@
 //! The failure that a policy is asked about, as flags tell it.
 
 use anyhow::Result;
+use serde_json::{Value, json};
 use steadfast_retry::{Class, Failure, Place, TimeoutKind};
 
 use crate::trouble::Trouble;
@@ -52,6 +53,18 @@ impl OccasionArgs {
         self.error.as_ref().map(Parts::failure).unwrap_or_default()
     }
 
+    /// What the server is asked about it.
+    pub(crate) fn value(&self) -> Value {
+        json!({
+            "error": self.error.as_ref().map_or_else(|| json!({}), Parts::value),
+            "attempt": self.attempt,
+            "activity": self.activity,
+            "activityKind": self.activity_kind,
+            "taskQueue": self.task_queue,
+            "workflowType": self.workflow_type,
+        })
+    }
+
     /// Where it happens.
     pub(crate) fn place(&self) -> Place<'_> {
         Place {
@@ -80,6 +93,17 @@ impl OccasionArgs {
 }
 
 impl Parts {
+    fn value(&self) -> Value {
+        json!({
+            "type": self.kind,
+            "message": self.message,
+            "code": self.code,
+            "class": self.class,
+            "timeout": self.timeout,
+            "nonRetryable": self.non_retryable,
+        })
+    }
+
     fn failure(&self) -> Failure<'_> {
         Failure {
             error_type: self.kind.as_deref(),

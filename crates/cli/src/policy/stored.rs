@@ -4,6 +4,7 @@ use anyhow::Result;
 use serde_json::{Map, Value, json};
 use steadfast_retry::Draft;
 
+use super::occasion::OccasionArgs;
 use crate::{
     act::ActArgs,
     caller::{Caller, escaped},
@@ -74,6 +75,38 @@ pub(super) struct ApplyArgs {
 
     #[command(flatten)]
     how: Moving,
+}
+
+/// A failure that the server is asked about.
+#[derive(Debug, clap::Args)]
+pub(super) struct AskArgs {
+    #[command(flatten)]
+    occasion: OccasionArgs,
+
+    /// The author's policy, a JSON or YAML file; without it, that of an author who said nothing
+    #[arg(long, value_name = "FILE")]
+    policy: Option<String>,
+}
+
+/// Asks what would become of a failure.
+pub(super) async fn ask(args: &AskArgs, caller: &Caller, view: &View) -> Result<()> {
+    let mut body = args.occasion.value();
+    if let Some(name) = &args.policy {
+        body["policy"] = serde_json::to_value(file::draft(name)?)?;
+    }
+    let told = caller.post("failures/explain", &body).await?;
+    view.answer_value(&told, || {
+        let said = |name: &str| told[name].as_str().unwrap_or_default().to_owned();
+        let rule = if said("rule").is_empty() { "the default".to_owned() } else { said("rule") };
+        let mut card = Card::default();
+        card.line("Decision", said("decision"))
+            .line("Rule", rule)
+            .line("Layer", said("layer"))
+            .line("Policy", said("policy"))
+            .line("Then", said("ending"))
+            .line("Resumed by", said("resumePolicy"));
+        card.text()
+    })
 }
 
 /// Puts one.

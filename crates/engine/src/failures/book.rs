@@ -67,7 +67,7 @@ pub(crate) struct Books {
 
 impl Book {
     /// What the core is to ask about every failure.
-    pub(crate) fn rulebook(&self) -> Rulebook {
+    pub fn rulebook(&self) -> Rulebook {
         let placed = |position| {
             let mut all = Vec::new();
             self.policies.iter().for_each(|policy| policy.place(position, &mut all));

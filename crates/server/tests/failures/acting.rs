@@ -72,3 +72,40 @@ async fn a_second_resume_with_the_same_id_changes_nothing() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn d_114_changed_metadata_is_seen_by_the_next_attempt_alone() {
+    survives(async |flow: &mut Flow| {
+        flow.park_what_is_given_up().await;
+        flow.fail_first("order-1", "Order", "boom").await;
+        let error = flow.error().await;
+        let mut body = ids([&error]);
+        body["resume"] = json!({ "metadata": { "region": "north" } });
+        flow.ask("POST", "errors/resume", body).await;
+        flow.point().await;
+        let task = flow.attempt_of("First", 2).await;
+        let header = task.header.as_ref().expect("a header");
+        assert_eq!(header.fields["region"].data, b"\"north\"");
+        flow.fail(&task, "boom").await;
+        flow.point().await;
+        flow.ask("POST", "errors/resume", ids([&flow.error().await])).await;
+        let task = flow.attempt_of("First", 3).await;
+        assert!(!task.header.is_some_and(|header| header.fields.contains_key("region")));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_parked_fails_into_its_workflow_when_somebody_says_so() {
+    survives(async |flow: &mut Flow| {
+        flow.park_what_is_given_up().await;
+        flow.fail_first("order-1", "Order", "boom").await;
+        let error = flow.error().await;
+        flow.ask("POST", "errors/fail", ids([&error])).await;
+        flow.point().await;
+        flow.advance().await;
+        let failed = flow.until("state=failed", |errors| errors.len() == 1).await;
+        assert_eq!(failed[0]["subject"], "run");
+    })
+    .await;
+}

@@ -2,6 +2,7 @@
 //! there. Waiting is in time that stands still until the story lets it pass.
 
 mod acting;
+mod changing;
 mod policies;
 mod resuming;
 mod rig;

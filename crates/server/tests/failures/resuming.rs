@@ -278,3 +278,47 @@ async fn d_112_everything_that_is_due_is_resumed_in_one_pass() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_failed_run_goes_on_from_before_the_step_that_failed() {
+    survives(async |flow: &mut Flow| {
+        flow.fail_second("order-1", "boom").await;
+        flow.advance().await;
+        let error = flow.until("state=failed", |errors| errors.len() == 1).await.remove(0);
+        assert_eq!(error["subject"], "run");
+        flow.point().await;
+        let answer = flow.ask("POST", "errors/resume", ids([&error])).await;
+        assert!(answer["outcomes"][0]["newRunId"].is_string(), "{answer}");
+        flow.point().await;
+        flow.advance().await;
+        let task = flow.attempt_of("Second", 1).await;
+        flow.complete(&task).await;
+        flow.advance().await;
+        flow.attempt_of("Third", 1).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn d_113_resumes_by_policies_are_counted_by_flow() {
+    survives(async |flow: &mut Flow| {
+        let again = policy("again", &json!({ "errorSubstring": "boom" }), 3, 10);
+        flow.ask("POST", "resume-policies", again).await;
+        for id in ["a", "b", "c"] {
+            flow.fail_first(id, "Order", "boom").await;
+        }
+        flow.fail_first("d", "Bill", "boom").await;
+        flow.point().await;
+        flow.pass(10);
+        for _ in 0..4 {
+            flow.attempt_of("First", 2).await;
+        }
+        let number = async |name: &str| {
+            flow.world()
+                .number(&format!(r#"steadfast_auto_resumes_total{{workflow_type="{name}"}}"#))
+                .await
+        };
+        assert_eq!((number("Order").await, number("Bill").await), (3, 1));
+    })
+    .await;
+}

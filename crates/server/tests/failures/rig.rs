@@ -69,8 +69,6 @@ impl Flow {
 
     async fn open(&mut self) {
         let store: Arc<dyn Store> = self.store.clone();
-        // It reads what the machine trusts; once is enough.
-        static WEBHOOKS: LazyLock<Arc<HttpWebhooks>> = LazyLock::new(Arc::default);
         let webhooks: Arc<dyn Webhooks> = WEBHOOKS.clone();
         let options = Options {
             clock: self.clock.clone(),
@@ -198,7 +196,7 @@ impl Flow {
         let command = match (cancelled, failed, STEPS.get(done)) {
             (1.., _, _) => cancel(),
             (0, 1.., _) => fail(),
-            (0, 0, Some(step)) => call(step),
+            (0, 0, Some(step)) => call(step, task.workflow_type.as_ref()),
             (0, 0, None) => complete(),
         };
         let request = answer(&task, vec![command]);
@@ -311,13 +309,21 @@ pub(crate) fn ids<'a>(errors: impl IntoIterator<Item = &'a Value>) -> Value {
     json!({ "select": { "ids": ids } })
 }
 
-fn call(step: &str) -> Command {
+/// Calls a step, which is tried once; those of the flow `Patient` are tried every hour.
+fn call(step: &str, flow: Option<&WorkflowType>) -> Command {
+    let once = RetryPolicy { maximum_attempts: 1, ..RetryPolicy::default() };
+    let hourly = RetryPolicy {
+        initial_interval: Some(seconds(3_600)),
+        backoff_coefficient: 1.0,
+        ..RetryPolicy::default()
+    };
+    let is_patient = flow.is_some_and(|flow| flow.name == "Patient");
     let attributes = ScheduleActivityTaskCommandAttributes {
         activity_id: step.to_owned(),
         activity_type: Some(ActivityType { name: step.to_owned() }),
         task_queue: Some(queue(QUEUE)),
         start_to_close_timeout: Some(seconds(100_000)),
-        retry_policy: Some(RetryPolicy { maximum_attempts: 1, ..RetryPolicy::default() }),
+        retry_policy: Some(if is_patient { hourly } else { once }),
         ..ScheduleActivityTaskCommandAttributes::default()
     };
     let attributes = Attributes::ScheduleActivityTaskCommandAttributes(attributes);
@@ -359,5 +365,8 @@ fn failure(cause: &str) -> Failure {
         ..Failure::default()
     }
 }
+
+/// It reads what the machine trusts; once is enough.
+static WEBHOOKS: LazyLock<Arc<HttpWebhooks>> = LazyLock::new(Arc::default);
 
 const STEPS: [&str; 3] = ["First", "Second", "Third"];

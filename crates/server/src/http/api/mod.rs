@@ -15,6 +15,7 @@ mod call;
 mod changing;
 mod document;
 mod errors;
+mod explain;
 mod fault;
 mod input;
 mod policies;

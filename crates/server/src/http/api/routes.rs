@@ -1,7 +1,7 @@
 //! The table: one line a call.
 
 use super::{
-    acting, attempts, changing, errors, policies, resume_jobs, resume_policies,
+    acting, attempts, changing, errors, explain, policies, resume_jobs, resume_policies,
     route::{
         Method::{Delete, Get, Patch, Post, Put},
         Route, Routes,
@@ -76,6 +76,7 @@ fn kept_policies(routes: Routes) -> Routes {
         .add(route!(Read Get "policies/{name}/versions" as "listPolicyVersions": "Lists the versions of a retry policy, the oldest first."), policies::versions)
         .add(route!(Write Put "policies/{name}" as "putPolicy": "Puts a retry policy, as its next version; it holds for every failure from now on."), policies::put)
         .add(route!(Write Delete "policies/{name}" as "deletePolicy": "Removes a retry policy."), policies::delete)
+        .add(route!(Read Post "failures/explain" as "explainFailure": "Says what would become of a failure: which rule decides, from which layer, and what then."), explain::explain)
         .add(route!(Read Get "settings" as "getSettings": "Shows the settings that concern failures."), settings::get)
         .add(route!(Write Put "settings" as "putSettings": "Puts other settings in their place."), settings::put)
         .add(route!(Read Get "changes" as "listChanges": "Lists who changed what in settings and policies, and why."), settings::changes)
