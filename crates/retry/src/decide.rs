@@ -136,6 +136,8 @@ struct Plan<'a> {
     rule: Option<RuleRef>,
     behaviour: &'a Behaviour,
     forces: bool,
+    /// The policy's limits, as far as an operator's rule has none of its own.
+    limits: Limits,
     wait: Result<Wait, Reason>,
 }
 
@@ -160,13 +162,16 @@ impl<'a> Case<'a> {
             if behaviour.action == Action::Retry && wait.is_err() {
                 continue;
             }
-            let forces = placed.rule.force && placed.layer == Layer::Operator;
+            let is_operators = placed.layer == Layer::Operator;
+            let forces = placed.rule.force && is_operators;
             let rule = Some(RuleRef { index, id: placed.id });
-            return Plan { rule, behaviour, forces, wait };
+            let limits = self.policy.limits();
+            let limits = if is_operators { limits.without(behaviour.limits) } else { limits };
+            return Plan { rule, behaviour, forces, limits, wait };
         }
         let behaviour = self.policy.default_behaviour();
         let wait = self.wait(behaviour, self.state.handled_by(None));
-        Plan { rule: None, behaviour, forces: false, wait }
+        Plan { rule: None, behaviour, forces: false, limits: self.policy.limits(), wait }
     }
 
     /// What no policy may retry.
@@ -183,7 +188,7 @@ impl<'a> Case<'a> {
         if self.signals.paused {
             return Decision::Park { until: None, why: self.why(plan, Reason::Paused) };
         }
-        let spent = self.attempts_spent(plan.behaviour);
+        let spent = self.attempts_spent(plan);
         let wait = match (spent, plan.wait) {
             (Some(reason), _) | (None, Err(reason)) => return self.exhaust(plan, reason),
             (None, Ok(wait)) => wait,
@@ -193,7 +198,7 @@ impl<'a> Case<'a> {
             Wait::ParkFor(delay) => (delay, Reason::HintTooFar),
             Wait::Never => return Decision::Fail { why: self.why(plan, Reason::ToldNever) },
         };
-        if let Some(reason) = self.too_late(delay) {
+        if let Some(reason) = self.too_late(plan.limits, delay) {
             return self.exhaust(plan, reason);
         }
         self.wait_or_park(plan, delay, reason)
@@ -252,17 +257,16 @@ impl<'a> Case<'a> {
         }
     }
 
-    fn attempts_spent(&self, behaviour: &Behaviour) -> Option<Reason> {
-        let limit = self.policy.limits().attempt_limit()?;
-        let this_one = u32::from(self.counted(behaviour) != Counted::Deferral);
+    fn attempts_spent(&self, plan: &Plan<'_>) -> Option<Reason> {
+        let limit = plan.limits.attempt_limit()?;
+        let this_one = u32::from(self.counted(plan.behaviour) != Counted::Deferral);
         let begun = self.state.begun().saturating_add(this_one);
         (begun >= limit).then_some(Reason::MaxAttempts { limit })
     }
 
-    fn too_late(&self, delay: Duration) -> Option<Reason> {
+    fn too_late(&self, limits: Limits, delay: Duration) -> Option<Reason> {
         let deadline = self.signals.deadline.filter(|at| self.now.after(delay) > *at);
-        self.outlasts(self.policy.limits(), delay)
-            .or_else(|| deadline.map(|at| Reason::Deadline { at }))
+        self.outlasts(limits, delay).or_else(|| deadline.map(|at| Reason::Deadline { at }))
     }
 
     /// Checked before waiting: a wait whose attempt may not run is a wait for nothing.

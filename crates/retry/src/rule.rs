@@ -191,6 +191,15 @@ impl Limits {
         self.attempt_limit().is_some() || self.max_elapsed.is_some() || self.max_execution.is_some()
     }
 
+    /// These limits, without those that `higher` sets itself.
+    pub(crate) fn without(self, higher: Self) -> Self {
+        Self {
+            max_attempts: self.max_attempts.filter(|_| higher.max_attempts.is_none()),
+            max_elapsed: self.max_elapsed.filter(|_| higher.max_elapsed.is_none()),
+            max_execution: self.max_execution.filter(|_| higher.max_execution.is_none()),
+        }
+    }
+
     /// These limits, with the gaps filled from `lower`.
     #[must_use]
     pub fn or(self, lower: Self) -> Self {

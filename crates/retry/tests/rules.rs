@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use steadfast_retry::{
     Action, Backoff, Behaviour, Cause, Class, Decision, Draft, Failure, Layer, Limits, Matcher,
-    Place, Policy, Rule, Seed, Signals, State, Timestamp, decide,
+    Overlay, Place, PlacedRule, Policy, Rule, Seed, Signals, State, Timestamp, decide,
     pattern::{REGEX_INPUT_MAX, TextPattern},
+    preset::temporal,
     span,
 };
 
@@ -467,4 +468,28 @@ fn faults_of_a_policy_are_returned_together() {
          rule 2: coef must be a number of at least 1, not 0.5; \
          default: delays must hold at least one wait"
     );
+}
+
+#[test]
+fn an_operators_rule_has_its_own_limits_in_the_place_of_the_authors() {
+    let author = temporal::RetryPolicy { maximum_attempts: 2, ..temporal::RetryPolicy::default() };
+    let author = author.for_activity();
+    let decided = |rule: &str, attempt: u32| {
+        let rule: Rule = serde_json::from_str(rule).expect("a rule");
+        let mut before = Vec::new();
+        PlacedRule::place(&mut before, rule, Layer::Operator, "bank@1".into());
+        let signals =
+            Signals { overlay: Overlay { before: &before, after: &[] }, ..Signals::default() };
+        let state = State::at_attempt(attempt, Timestamp::default());
+        let failure = Failure::of_type("BankAsleep", "the bank is asleep");
+        let now = Timestamp::from_secs(10);
+        decide(Some(&author), &state, &failure, &signals, now, Seed::new(&["x"])).to_string()
+    };
+    let limited = r#"{"match": {"type": "BankAsleep"}, "max_attempts": 5,
+        "backoff": {"kind": "constant", "initial": "1m"}}"#;
+    assert_eq!(decided(limited, 2), "retry in 1m: backoff (rule 1)");
+    let open =
+        r#"{"match": {"type": "BankAsleep"}, "backoff": {"kind": "constant", "initial": "1m"}}"#;
+    assert_eq!(decided(open, 1), "retry in 1m: backoff (rule 1)");
+    assert_eq!(decided(open, 2), "exhausted, fail: max attempts (2) reached (rule 1)");
 }

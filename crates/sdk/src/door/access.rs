@@ -28,6 +28,6 @@ impl fmt::Debug for Access {
         f.debug_struct("Access")
             .field("api_key", &self.api_key.is_some())
             .field("tls", &self.has_tls())
-            .finish()
+            .finish_non_exhaustive()
     }
 }
