@@ -49,7 +49,8 @@ async def test_d_01_d_03_parked_work_is_fixed_and_resumed_by_an_operator(crash):
         described = await handle.describe()
         assert described.raw_description.pending_activities[0].paused
         bank.is_open = True
-        server.call("POST", "errors/resume", {"ids": [error["id"]], "reason": "the bank is open"})
+        resume = {"select": {"ids": [error["id"]]}, "reason": "the bank is open"}
+        server.call("POST", "errors/resume", resume)
         crash.here()
         assert await asyncio.wait_for(handle.result(), 30) == "paid at attempt 3"
         assert open_errors(server) == []

@@ -12,7 +12,7 @@ use steadfast::{
     Workflow, WorkflowContext, WorkflowError,
 };
 
-use crate::rig::Dev;
+use crate::rig::{Dev, text};
 
 /// Attempts over the limit of the policy, of all activities.
 #[derive(Default)]
@@ -136,7 +136,8 @@ async fn an_exported_history_is_replayed() {
     let dev = Dev::start();
     let app = app(&dev.address).await;
     app.client().start(order, 7).id("order-7").await.unwrap().result().await.unwrap();
-    let history = dev.says(&["workflow", "show", "-w", "order-7", "--output", "json"]);
+    let shown = dev.output(&["workflow", "show", "-w", "order-7", "--output", "json"]);
+    let history = text(&shown.stdout);
     Replayer::new().workflow(order).replay_json(&history).unwrap();
     let changed = Replayer::new().register_workflow(Workflow::new(order_of_today).named("order"));
     let broken = changed.replay_json(&history).unwrap_err();

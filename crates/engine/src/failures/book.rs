@@ -85,6 +85,24 @@ impl Book {
         }
     }
 
+    /// Refuses to change what somebody else has changed since this version.
+    pub(crate) fn check_seen(&self, version: u64) -> Result<(), Error> {
+        if version == self.version {
+            return Ok(());
+        }
+        let last = self.changes.last().map(|it| {
+            let Who { identity, reason } = &it.who;
+            format!(": {} by {identity:?} ({reason})", it.what)
+        });
+        let message = format!(
+            "the settings and policies are at version {}, not {version}{}; look at them, then change \
+             what you see",
+            self.version,
+            last.unwrap_or_default()
+        );
+        Err(Error::new(Code::Aborted, message))
+    }
+
     /// Writes down that it was changed.
     pub(crate) fn changed(&mut self, at: Timestamp, who: Who, what: String) {
         self.version += 1;

@@ -59,16 +59,19 @@ pub struct Engine {
     deadline: Option<Timestamp>,
     /// Whether whoever calls is a worker that ends with this process.
     is_within: bool,
+    /// The version of the rules for failures that whoever calls has seen, if it said so.
+    seen_book: Option<u64>,
 }
 
 impl Engine {
     pub(crate) fn new(running: Running) -> Self {
-        Self { running: Arc::new(running), deadline: None, is_within: false }
+        Self { running: Arc::new(running), deadline: None, is_within: false, seen_book: None }
     }
 
     /// The engine, if it is still in use.
     fn upgrade(running: &Weak<Running>) -> Option<Self> {
-        Some(Self { running: running.upgrade()?, deadline: None, is_within: false })
+        let running = running.upgrade()?;
+        Some(Self { running, deadline: None, is_within: false, seen_book: None })
     }
 
     /// Goes on with what was under way in the background.
@@ -107,6 +110,13 @@ impl Engine {
     #[must_use]
     pub fn for_own_workers(&self) -> Self {
         Self { is_within: true, ..self.clone() }
+    }
+
+    /// The same engine for somebody who has seen this version of a namespace's settings and policies
+    /// for failures, and changes them only if nobody else has since.
+    #[must_use]
+    pub fn if_book_is(&self, version: u64) -> Self {
+        Self { seen_book: Some(version), ..self.clone() }
     }
 
     /// The process that a worker ends with, if it is in this one; otherwise 0.

@@ -217,3 +217,22 @@ async fn an_operators_rule_decides_before_the_authors_and_says_so() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn who_changes_what_somebody_else_has_changed_is_told_so() {
+    survives(async |flow: &mut Flow| {
+        let seen = flow.ask("GET", "settings", Value::Null).await;
+        flow.park_what_is_given_up().await;
+        flow.point().await;
+        let (status, message) = flow.refuse("PUT", "settings", seen).await;
+        assert_eq!(status, 409, "{message}");
+        assert!(
+            message.contains("at version 1, not 0") && message.contains("settings"),
+            "{message}"
+        );
+        let now = flow.ask("GET", "settings", Value::Null).await;
+        assert_eq!(now["endings"][0]["ending"], "park");
+        flow.ask("PUT", "settings", now).await;
+    })
+    .await;
+}

@@ -67,6 +67,9 @@ impl Engine {
         let _turn = books.turn().await;
         let namespace = self.namespace(namespace)?;
         let mut book = (*books.of(&namespace.id)).clone();
+        if let Some(seen) = self.seen_book {
+            book.check_seen(seen)?;
+        }
         let now = self.now();
         let (changed, what) = change(&mut book, now)?;
         book.changed(now, who, what);

@@ -38,7 +38,11 @@ impl Call {
         pages.keys.check(key, wanted).map_err(|denied| Fault::from(&denied))?;
         let identity = parts.headers.get(IDENTITY).and_then(|value| value.to_str().ok());
         let identity = identity.unwrap_or("http").to_owned();
-        Ok(Self { engine: pages.engine.clone(), namespace, identity, path })
+        let engine = match seen(parts)? {
+            Some(version) => pages.engine.if_book_is(version),
+            None => pages.engine.clone(),
+        };
+        Ok(Self { engine, namespace, identity, path })
     }
 
     /// A named part of the path.
@@ -50,6 +54,14 @@ impl Call {
     pub(super) fn who(&self, reason: Option<String>) -> Who {
         Who { identity: self.identity.clone(), reason: reason.unwrap_or_default() }
     }
+}
+
+/// The version of the settings and policies that the caller has seen, if it says so.
+fn seen(parts: &Parts) -> Result<Option<u64>, Fault> {
+    let Some(given) = parts.headers.get(http::header::IF_MATCH) else { return Ok(None) };
+    let version = given.to_str().ok().and_then(|text| text.trim_matches('"').parse().ok());
+    let wrong = "if-match must be the version of the settings and policies, a number";
+    version.map(Some).ok_or_else(|| Fault::invalid(wrong).at("if-match"))
 }
 
 fn part<'a>(path: &'a [(String, String)], name: &str) -> &'a str {

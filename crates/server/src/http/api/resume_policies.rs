@@ -67,6 +67,9 @@ struct DescribedBackOff {
 pub(super) struct PolicyList {
     /// In the order in which they are asked.
     policies: Vec<PolicyItem>,
+    /// The version of the namespace's settings and policies. A change with `if-match` and this number
+    /// is refused if somebody else has changed something since.
+    version: u64,
 }
 
 /// Policies to be loaded.
@@ -139,7 +142,8 @@ pub(super) struct AppliedPolicy {
 pub(super) async fn list(call: Call, _: Nothing) -> Result<PolicyList, Fault> {
     let book = call.engine.failure_book(&call.namespace)?;
     let policies = resume::Policies::new(book.resume_policies.iter().cloned());
-    Ok(PolicyList { policies: policies.in_order().cloned().map(PolicyItem).collect() })
+    let policies = policies.in_order().cloned().map(PolicyItem).collect();
+    Ok(PolicyList { policies, version: book.version })
 }
 
 /// Shows one, by its id or its name.

@@ -32,6 +32,10 @@ pub(super) struct SettingsBody {
     /// Who is told, and of what.
     #[serde(default)]
     notify: Vec<NotifyBody>,
+    /// The version of the namespace's settings and policies that these were read from. If it is given
+    /// back, what somebody else has changed since is not overwritten.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<u64>,
 }
 
 /// What becomes of certain activities that are given up.
@@ -130,14 +134,19 @@ pub(super) struct ChangeItem {
 
 /// Shows the settings.
 pub(super) async fn get(call: Call, _: Nothing) -> Result<SettingsBody, Fault> {
-    Ok(call.engine.failure_book(&call.namespace)?.settings.clone().into())
+    let book = call.engine.failure_book(&call.namespace)?;
+    Ok(SettingsBody { version: Some(book.version), ..book.settings.clone().into() })
 }
 
 /// Puts others in their place.
 pub(super) async fn put(call: Call, Body(body): Body<SettingsBody>) -> Result<SettingsBody, Fault> {
     let who = call.who(None);
-    call.engine.set_failure_settings(&call.namespace, body.clone().into(), who).await?;
-    Ok(body)
+    let engine = match body.version {
+        Some(version) => call.engine.if_book_is(version),
+        None => call.engine.clone(),
+    };
+    engine.set_failure_settings(&call.namespace, body.into(), who).await?;
+    get(call, Nothing).await
 }
 
 /// Lists what was changed.
@@ -168,6 +177,7 @@ impl From<Settings> for SettingsBody {
             endings: settings.endings.into_iter().map(EndingBody::from).collect(),
             poison_after: settings.poison_after,
             notify: settings.notify.into_iter().map(NotifyBody::from).collect(),
+            version: None,
         }
     }
 }
