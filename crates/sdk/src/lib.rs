@@ -32,14 +32,14 @@ pub use activity::{
 };
 pub use app::{App, AppBuilder, StartError, Synchronous};
 pub use client::{
-    ActivityOutcome, AttemptError, Client, ClientError, ErrorInfo, RetriedActivity, RetryMetadata,
-    StartCall, WorkflowError, WorkflowHandle,
+    ActivityOutcome, Client, ClientError, ErrorInfo, RetriedActivity, RetryMetadata, StartCall,
+    WorkflowError, WorkflowHandle,
 };
 #[cfg(feature = "remote")]
 pub use door::BadServer;
 pub use error::{
-    ActivityError, Cancelled, ChildError, Failure, HeartbeatError, RetryExhausted, TerminalError,
-    TimeoutError, TimeoutKind,
+    ActivityError, AttemptError, Cancelled, ChildError, Failure, HeartbeatError, RetryExhausted,
+    TerminalError, TimeoutError, TimeoutKind,
 };
 pub use input::Input;
 pub use payload::CodecError;

@@ -179,3 +179,24 @@ async fn what_cannot_be_written_is_the_attempts_failure() {
     assert!(metadata.last_error.message.contains("NOT NULL"), "{metadata:?}");
     app.shutdown().await;
 }
+
+/// Fails with how many failures it knows of, twice.
+async fn remembering(ctx: ActivityContext, (): ()) -> Result<Vec<String>, Failure> {
+    let known = ctx.previous_failures().await.map_err(|error| Failure::new(error.to_string()))?;
+    let told = known.iter().map(|it| format!("{}: {}", it.attempt, it.message)).collect();
+    if ctx.attempt() < 3 {
+        return Err(Failure::new(format!("{} before", known.len())));
+    }
+    Ok(told)
+}
+
+async fn asking(ctx: WorkflowContext, (): ()) -> Result<Vec<String>, Failure> {
+    Ok(ctx.activity(remembering, ()).await?)
+}
+
+#[tokio::test]
+async fn an_attempt_knows_what_those_before_it_failed_with() {
+    let env = TestEnv::start(|app| app.workflow(asking).activity(remembering)).await.unwrap();
+    let known = env.client().start(asking, ()).await.unwrap().result().await.unwrap();
+    assert_eq!(known, ["1: 0 before", "2: 1 before"]);
+}

@@ -4,12 +4,17 @@ use std::{error::Error, fmt, sync::Arc, time::Duration};
 
 use rusqlite::Connection;
 use serde::{Serialize, de::DeserializeOwned};
-use steadfast_engine::{FENCE_HEADER, IDEMPOTENCY_HEADER};
-use steadfast_proto::{common::Payloads, workflowservice::PollActivityTaskQueueResponse};
+use steadfast_engine::{Error as ServiceError, FENCE_HEADER, IDEMPOTENCY_HEADER};
+use steadfast_proto::{
+    common::{Payloads, WorkflowExecution},
+    workflowservice::{DescribeWorkflowExecutionRequest, PollActivityTaskQueueResponse},
+};
+use steadfast_store::AttemptLog;
 
 use super::line::Line;
 use crate::{
-    error::{Cancelled, HeartbeatError},
+    door::Door,
+    error::{AttemptError, Cancelled, HeartbeatError},
     payload::{self, CodecError},
     span,
     state::States,
@@ -84,11 +89,12 @@ pub struct ActivityContext {
     info: Arc<ActivityInfo>,
     line: Arc<Line>,
     states: States,
+    door: Door,
 }
 
 impl ActivityContext {
-    pub(crate) fn new(info: ActivityInfo, line: Arc<Line>, states: States) -> Self {
-        Self { info: Arc::new(info), line, states }
+    pub(crate) fn new(info: ActivityInfo, line: Arc<Line>, states: States, door: Door) -> Self {
+        Self { info: Arc::new(info), line, states, door }
     }
 
     /// Which attempt of which activity this is.
@@ -113,6 +119,32 @@ impl ActivityContext {
         let ActivityInfo { workflow_id, run_id, activity_id, idempotency_key, .. } = &*self.info;
         let names = || format!("{workflow_id}/{run_id}/{activity_id}");
         idempotency_key.clone().unwrap_or_else(names)
+    }
+
+    /// What the attempts before this one have failed with, the first one first; of very many, the
+    /// first and the last. A server tells of the last one only.
+    pub async fn previous_failures(&self) -> Result<Vec<AttemptError>, ServiceError> {
+        let ActivityInfo { namespace, workflow_id, run_id, activity_id, attempt, .. } = &*self.info;
+        let execution =
+            WorkflowExecution { workflow_id: workflow_id.clone(), run_id: run_id.clone() };
+        let Some(engine) = self.door.engine() else {
+            let request = DescribeWorkflowExecutionRequest {
+                namespace: namespace.clone(),
+                execution: Some(execution),
+            };
+            let described = self.door.describe_workflow_execution(request).await?;
+            let mut pending = described.pending_activities.iter();
+            let this = pending.find(|it| it.activity_id == *activity_id);
+            return Ok(this.and_then(AttemptError::last_of).into_iter().collect());
+        };
+        let all = engine.workflow_attempts(namespace, &execution).await?;
+        // An id may be used again once its activity is over: the newest is the one that runs.
+        let is_this = |log: &&AttemptLog| {
+            log.rows.first().is_some_and(|row| row.activity > 0 && row.activity_id == *activity_id)
+        };
+        let rows = all.iter().rev().find(is_this).map_or(&[][..], |log| &log.rows);
+        let failed = rows.iter().filter(|row| row.attempt < *attempt && !row.message.is_empty());
+        Ok(failed.map(AttemptError::of).collect())
     }
 
     /// Says that the attempt is alive and how far it is. An error if it has been cancelled.

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use steadfast_engine::Timestamp;
 use steadfast_proto::history::{HistoryEvent, history_event::Attributes as E};
 use steadfast_store::{AttemptLog, AttemptRow};
 
 use super::{Client, error::ClientError, handle::WorkflowHandle};
-use crate::payload;
+use crate::{
+    error::{AttemptError, millis},
+    payload,
+};
 
 /// How an activity ended.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -46,20 +48,6 @@ pub struct ErrorInfo {
     pub error_type: String,
     /// Its words.
     pub message: String,
-}
-
-/// An attempt that failed.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct AttemptError {
-    /// Which, from 1.
-    pub attempt: u32,
-    /// The type of the error.
-    pub error_type: String,
-    /// Its words.
-    pub message: String,
-    /// When it failed, in milliseconds since 1970.
-    pub timestamp_ms: u64,
 }
 
 /// An activity that was tried more than once.
@@ -178,21 +166,8 @@ fn metadata(log: &AttemptLog, succeeded: bool) -> Option<RetryMetadata> {
             error_type: last_failed.error_type.clone(),
             message: last_failed.message.clone(),
         },
-        errors: failed.into_iter().map(attempt_error).collect(),
+        errors: failed.into_iter().map(AttemptError::of).collect(),
     })
 }
 
-fn attempt_error(row: &AttemptRow) -> AttemptError {
-    AttemptError {
-        attempt: row.attempt,
-        error_type: row.error_type.clone(),
-        message: row.message.clone(),
-        timestamp_ms: millis(row.ended_at),
-    }
-}
-
 const PAGE: i32 = 1000;
-
-fn millis(time: Timestamp) -> u64 {
-    u64::try_from(time.0 / 1_000_000).unwrap_or_default()
-}

@@ -12,7 +12,7 @@ use steadfast_proto::{
     common::WorkflowExecution, workflow::WorkflowExecutionInfo, workflowservice as ws,
 };
 
-pub use attempts::{ActivityOutcome, AttemptError, ErrorInfo, RetriedActivity, RetryMetadata};
+pub use attempts::{ActivityOutcome, ErrorInfo, RetriedActivity, RetryMetadata};
 pub use error::{ClientError, WorkflowError};
 pub use handle::WorkflowHandle;
 pub use start::StartCall;

@@ -32,7 +32,8 @@ pub(crate) async fn run(shared: &Arc<Shared>, mut task: ws::PollActivityTaskQueu
     let key = (info.run_id.clone(), info.activity_id.clone());
     let line = Arc::new(Line::default());
     shared.attempts.add(key.clone(), Arc::clone(&line));
-    let context = ActivityContext::new(info, Arc::clone(&line), shared.states.clone());
+    let (states, door) = (shared.states.clone(), shared.door.clone());
+    let context = ActivityContext::new(info, Arc::clone(&line), states, door);
     let ended = match shared.registry.activity(&context.info().activity_type) {
         Some(activity) => {
             let attempt = activity.run(context, input);
