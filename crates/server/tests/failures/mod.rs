@@ -3,6 +3,7 @@
 
 mod acting;
 mod changing;
+mod matching;
 mod policies;
 mod resuming;
 mod rig;
