@@ -64,4 +64,8 @@ impl Job for Batch {
     fn started_at(&self) -> i64 {
         self.started_at
     }
+
+    fn total(&self) -> u64 {
+        self.total
+    }
 }

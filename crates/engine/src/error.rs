@@ -130,6 +130,13 @@ impl Error {
     }
 }
 
+impl Code {
+    /// Whether the same request may go through later.
+    pub(crate) const fn is_passing(self) -> bool {
+        matches!(self, Self::Unavailable | Self::ResourceExhausted | Self::DeadlineExceeded)
+    }
+}
+
 impl fmt::Display for Code {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match self {

@@ -32,6 +32,9 @@ pub(crate) trait Job: prost::Message + Default + Clone {
 
     /// When it was begun.
     fn started_at(&self) -> i64;
+
+    /// How many things it is for.
+    fn total(&self) -> u64;
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
@@ -107,13 +110,29 @@ impl<J: Job> Jobs<J> {
         Ok(())
     }
 
-    /// Forgets a job.
+    /// Forgets a job, and what it was for.
     pub(crate) async fn remove(&self, store: &dyn Store, key: &Key) -> Result<(), Error> {
+        if let Some(job) = self.get(key) {
+            self.forget_pages(store, key, &job).await?;
+        }
         let mut ids = self.ids(&key.0);
         ids.retain(|id| *id != key.1);
         self.put_index(store, &key.0, ids).await?;
         store.put_setting(job_name::<J>(key), None).await?;
         self.lock().remove(key);
+        Ok(())
+    }
+
+    /// Forgets the jobs of a namespace.
+    pub(crate) async fn remove_all(
+        &self,
+        store: &dyn Store,
+        namespace_id: &str,
+    ) -> Result<(), Error> {
+        let _turn = self.turn().await;
+        for (id, _) in self.of_namespace(namespace_id) {
+            self.remove(store, &(namespace_id.to_owned(), id)).await?;
+        }
         Ok(())
     }
 
@@ -149,9 +168,9 @@ impl<J: Job> Jobs<J> {
         &self,
         store: &dyn Store,
         key: &Key,
-        total: u64,
+        job: &J,
     ) -> Result<(), Error> {
-        for number in 0..=total / PAGE {
+        for number in 0..=job.total() / PAGE {
             self.put_page::<Index>(store, key, number, None).await?;
         }
         Ok(())

@@ -11,8 +11,7 @@ use std::{
     time::Duration,
 };
 
-use steadfast_core::Told;
-use steadfast_store::RunNumber;
+use steadfast_core::{Identity, Told};
 use tokio::sync::mpsc;
 
 /// How a document is posted.
@@ -40,7 +39,7 @@ pub enum PostError {
 #[derive(Clone, Debug)]
 pub(crate) struct Post {
     /// The run that has it among its messages.
-    pub(crate) from: RunNumber,
+    pub(crate) from: Identity,
     /// Its number there.
     pub(crate) message: u64,
     pub(crate) told: Told,

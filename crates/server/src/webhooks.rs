@@ -1,6 +1,9 @@
 //! Documents that are posted to addresses outside, when work is parked or given up.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use http::{
     Request, Uri,
@@ -17,9 +20,10 @@ use tokio_rustls::{
 };
 
 /// Posts over HTTP, and over TLS by the authorities that this machine trusts.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct HttpWebhooks {
-    tls: Result<Arc<ClientConfig>, String>,
+    /// Read when it is needed for the first time: most servers post to nobody.
+    tls: OnceLock<Result<Arc<ClientConfig>, String>>,
 }
 
 /// Where a document goes.
@@ -28,19 +32,6 @@ struct Address<'a> {
     host: &'a str,
     port: u16,
     is_secure: bool,
-}
-
-impl Default for HttpWebhooks {
-    fn default() -> Self {
-        let mut roots = RootCertStore::empty();
-        // Some of a machine's roots may be odd; the rest will do.
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
-        let config = builder
-            .with_safe_default_protocol_versions()
-            .map(|builder| Arc::new(builder.with_root_certificates(roots).with_no_client_auth()));
-        Self { tls: config.map_err(|error| error.to_string()) }
-    }
 }
 
 impl Webhooks for HttpWebhooks {
@@ -64,7 +55,7 @@ impl HttpWebhooks {
         if !address.is_secure {
             return exchange(TokioIo::new(stream), request).await;
         }
-        let config = self.tls.as_ref().map_err(not_taken)?;
+        let config = self.tls.get_or_init(tls_config).as_ref().map_err(not_taken)?;
         let name = ServerName::try_from(address.host.to_owned())
             .map_err(|error| PostError::Address(error.to_string()))?;
         let connector = TlsConnector::from(Arc::clone(config));
@@ -97,6 +88,18 @@ impl<'a> Address<'a> {
             .body(Full::from(body.to_owned()))
             .map_err(|error| PostError::Address(error.to_string()))
     }
+}
+
+/// How to be sure of whom a document is posted to.
+fn tls_config() -> Result<Arc<ClientConfig>, String> {
+    let mut roots = RootCertStore::empty();
+    // Some of a machine's roots may be odd; the rest will do.
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
+    let config = builder
+        .with_safe_default_protocol_versions()
+        .map(|builder| Arc::new(builder.with_root_certificates(roots).with_no_client_auth()));
+    config.map_err(|error| error.to_string())
 }
 
 async fn exchange<I>(io: I, request: Request<Full<Bytes>>) -> Result<(), PostError>

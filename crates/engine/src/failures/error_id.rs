@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use steadfast_store::RunNumber;
+use steadfast_store::{ErrorEntry, RunNumber};
 
 /// The name of an error, short enough to be typed: `812-5` is event 5 of run 812, `812` is the run
 /// itself, `812-task` its workflow task.
@@ -27,6 +27,12 @@ impl fmt::Display for ErrorId {
             TASK => f.pad(&format!("{run}-task")),
             event => f.pad(&format!("{run}-{event}")),
         }
+    }
+}
+
+impl From<&ErrorEntry> for ErrorId {
+    fn from(entry: &ErrorEntry) -> Self {
+        Self { run: entry.run, subject: entry.subject }
     }
 }
 

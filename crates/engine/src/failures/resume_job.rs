@@ -268,6 +268,10 @@ impl Job for ResumeJob {
     fn started_at(&self) -> i64 {
         self.started_at
     }
+
+    fn total(&self) -> u64 {
+        self.total
+    }
 }
 
 /// A count as a number to reckon with. Beyond four billions it is an estimate.

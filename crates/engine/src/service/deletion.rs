@@ -90,9 +90,10 @@ impl Engine {
     }
 
     async fn forget_namespace(&self, id: &str) -> Result<(), Error> {
-        self.forget_batches(id).await?;
-        self.forget_resumes(id).await?;
-        self.shared().books.remove(&**self.store(), id).await?;
+        let (shared, store) = (self.shared(), &**self.store());
+        shared.batches.remove_all(store, id).await?;
+        shared.resume_jobs.remove_all(store, id).await?;
+        shared.books.remove(store, id).await?;
         self.store().delete_namespace(id.to_owned()).await?;
         self.shared().namespaces.remove(id);
         Ok(())

@@ -46,12 +46,12 @@ pub(super) fn send(desk: &mut Desk<'_>, from: RunNumber, message: u64) {
     let (Some(target), Some(notice)) = (letter.target.clone(), letter.notice.clone()) else {
         return;
     };
-    let sender = Sender::of(&shared, from, run);
     if let Notice::Webhook(told) = notice {
-        let post = Post { from, message, told };
+        let post = Post { from: run.identity().clone(), message, told };
         desk.release(move || shared.webhooks.send(post));
         return;
     }
+    let sender = Sender::of(&shared, from, run);
     let address = address_of(&target, &notice);
     let chain = run.first_run_id().to_owned();
     let close = entry.close_event.clone();

@@ -47,10 +47,8 @@ impl Engine {
             return Err(Error::exhausted("Max concurrent batch operations is reached", cause));
         }
         // Nothing of them runs, so the oldest are done.
-        for (job, batch) in others.into_iter().skip(JOBS_MAX - 1) {
-            let old = (namespace.id.clone(), job);
-            self.forget_targets(&old, &batch).await?;
-            batches.remove(&**self.store(), &old).await?;
+        for (job, _) in others.into_iter().skip(JOBS_MAX - 1) {
+            batches.remove(&**self.store(), &(namespace.id.clone(), job)).await?;
         }
         let batch = Batch {
             request: Some(request),

@@ -28,18 +28,6 @@ impl Engine {
         self.running.spawn(work(running, key));
     }
 
-    /// Forgets the batches of a namespace.
-    pub(in crate::service) async fn forget_batches(&self, namespace_id: &str) -> Result<(), Error> {
-        let batches = &self.shared().batches;
-        let _turn = batches.turn().await;
-        for (job, batch) in batches.of_namespace(namespace_id) {
-            let key = (namespace_id.to_owned(), job);
-            self.forget_targets(&key, &batch).await?;
-            batches.remove(&**self.store(), &key).await?;
-        }
-        Ok(())
-    }
-
     /// Does the next part of a batch. How long to wait before the one after it; `None` when it is
     /// done.
     async fn advance(&self, key: &Key) -> Result<Option<Duration>, Error> {
@@ -49,7 +37,7 @@ impl Engine {
             return Ok(None);
         }
         if !batch.is_running() {
-            self.forget_targets(key, &batch).await?;
+            self.shared().batches.forget_pages(&**self.store(), key, &batch).await?;
             return Ok(None);
         }
         if !batch.selected {
@@ -158,7 +146,7 @@ impl Engine {
         loop {
             match self.operate(&key.1, request, namespace, target).await {
                 Err(error) if error.code == Code::NotFound => return Ok(()),
-                Err(error) if is_passing(error.code) && tries < TRIES => {
+                Err(error) if error.code.is_passing() && tries < TRIES => {
                     tries += 1;
                     self.shared().clock.sleep(self.shared().limits.commit_retry.1).await;
                 }
@@ -192,10 +180,6 @@ impl Engine {
             tracing::warn!(%error, batch = key.1, "a batch could not be ended; trying again");
         }
     }
-
-    pub(super) async fn forget_targets(&self, key: &Key, batch: &Batch) -> Result<(), Error> {
-        self.shared().batches.forget_pages(&**self.store(), key, batch.total).await
-    }
 }
 
 async fn work(running: Weak<Running>, key: Key) {
@@ -210,7 +194,7 @@ async fn work(running: Weak<Running>, key: Key) {
             Err(error) => {
                 tracing::warn!(%error, batch = key.1, "a batch could not go on");
                 shared.clock.sleep(shared.limits.commit_retry.1).await;
-                if !is_passing(error.code)
+                if !error.code.is_passing()
                     && let Some(engine) = Engine::upgrade(&running)
                 {
                     engine.give_up(&key).await;
@@ -218,11 +202,6 @@ async fn work(running: Weak<Running>, key: Key) {
             }
         }
     }
-}
-
-/// Whether trying again may help.
-fn is_passing(code: Code) -> bool {
-    matches!(code, Code::Unavailable | Code::ResourceExhausted | Code::DeadlineExceeded)
 }
 
 /// Operations a second, for whoever does not say.

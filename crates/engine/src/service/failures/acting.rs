@@ -70,16 +70,10 @@ impl Engine {
         who: &Who,
     ) -> Result<Vec<Acted>, Error> {
         let input = |entry: &ErrorEntry| {
-            let clear = ClearResume {
-                selector: selector(entry)?,
-                identity: who.identity.clone(),
-                reason: who.reason.clone(),
-            };
-            let cancel = CancelRequest {
-                reason: who.reason.clone(),
-                identity: who.identity.clone(),
-                ..CancelRequest::default()
-            };
+            let Who { identity, reason } = who.clone();
+            let cancel = CancelRequest { reason, identity, ..CancelRequest::default() };
+            let Who { identity, reason } = who.clone();
+            let clear = ClearResume { selector: selector(entry)?, identity, reason };
             Ok(vec![Input::ClearResume(clear), Input::RequestCancel(cancel)])
         };
         self.act(namespace, selection, &[ErrorState::Parked], input).await
@@ -92,14 +86,7 @@ impl Engine {
         selection: Selection,
         who: &Who,
     ) -> Result<Vec<Acted>, Error> {
-        let input = |entry: &ErrorEntry| {
-            Ok(vec![Input::GiveUpActivity(GiveUpActivity {
-                selector: selector(entry)?,
-                identity: who.identity.clone(),
-                reason: who.reason.clone(),
-            })])
-        };
-        self.act(namespace, selection, &[ErrorState::Parked], input).await
+        self.steer(namespace, selection, &[ErrorState::Parked], |it| give_up(it, who)).await
     }
 
     /// Parks what is being retried: it is not tried again until it is resumed.
@@ -109,8 +96,7 @@ impl Engine {
         selection: Selection,
         who: &Who,
     ) -> Result<Vec<Acted>, Error> {
-        let input = |entry: &ErrorEntry| Ok(vec![park(selector(entry)?, who)]);
-        self.act(namespace, selection, &[ErrorState::Retrying], input).await
+        self.steer(namespace, selection, &[ErrorState::Retrying], |it| park(it, who)).await
     }
 
     /// Parks activities of a workflow, whether they have failed or not.
@@ -121,9 +107,7 @@ impl Engine {
         selector: Selector,
         who: &Who,
     ) -> Result<(), Error> {
-        let namespace = self.namespace(namespace)?;
-        let address = address(&namespace, Some(execution))?;
-        self.apply(address, String::new(), park(selector, who), |_| ()).await
+        self.tell_activities(namespace, execution, park(selector, who)).await
     }
 
     /// Has what waits for its next attempt be tried at once. That does not count as an attempt.
@@ -133,14 +117,18 @@ impl Engine {
         selection: Selection,
         who: &Who,
     ) -> Result<Vec<Acted>, Error> {
-        let input = |entry: &ErrorEntry| {
-            Ok(vec![Input::RetryNow(RetryNow {
-                selector: selector(entry)?,
-                identity: who.identity.clone(),
-                reason: who.reason.clone(),
-            })])
-        };
-        self.act(namespace, selection, &[ErrorState::Retrying], input).await
+        self.steer(namespace, selection, &[ErrorState::Retrying], |it| retry_now(it, who)).await
+    }
+
+    /// Has activities of a workflow that wait for their next attempt be tried at once.
+    pub async fn retry_activities_now(
+        &self,
+        namespace: &str,
+        execution: &WorkflowExecution,
+        selector: Selector,
+        who: &Who,
+    ) -> Result<(), Error> {
+        self.tell_activities(namespace, execution, retry_now(selector, who)).await
     }
 
     /// Resumes one error.
@@ -194,8 +182,32 @@ impl Engine {
         Ok(self.reset_workflow_execution(request).await?.run_id)
     }
 
+    /// Gives the activity of each chosen error an input.
+    pub(super) async fn steer(
+        &self,
+        namespace: &str,
+        selection: Selection,
+        states: &[ErrorState],
+        input: impl Fn(Selector) -> Input,
+    ) -> Result<Vec<Acted>, Error> {
+        let inputs = |entry: &ErrorEntry| Ok(vec![input(selector(entry)?)]);
+        self.act(namespace, selection, states, inputs).await
+    }
+
+    /// Gives activities of a workflow an input.
+    pub(super) async fn tell_activities(
+        &self,
+        namespace: &str,
+        execution: &WorkflowExecution,
+        input: Input,
+    ) -> Result<(), Error> {
+        let namespace = self.namespace(namespace)?;
+        let address = address(&namespace, Some(execution))?;
+        self.apply(address, String::new(), input, |_| ()).await
+    }
+
     /// Gives each chosen error its inputs.
-    pub(super) async fn act(
+    async fn act(
         &self,
         namespace: &str,
         selection: Selection,
@@ -229,15 +241,11 @@ impl Engine {
         selection: Selection,
         states: &[ErrorState],
     ) -> Result<Vec<ErrorEntry>, Error> {
-        if let Selection::Ids(ids) = &selection {
+        if let Selection::Ids(ids) = &selection
+            && !ids.is_empty()
+        {
             check_count(ids.len())?;
-            let mut chosen = Vec::with_capacity(ids.len());
-            for id in ids {
-                chosen.push(self.error(namespace, *id).await?);
-            }
-            if !chosen.is_empty() {
-                return Ok(chosen);
-            }
+            return self.named_errors(namespace, ids).await;
         }
         let filter: ErrorFilter = selection.filter(states)?;
         let found = self.store().errors(
@@ -265,7 +273,7 @@ pub(super) fn selector(entry: &ErrorEntry) -> Result<Selector, Error> {
         return Ok(Selector::Event(entry.subject));
     }
     let what = if entry.subject == 0 { "a run that has failed" } else { "a workflow task" };
-    let id = ErrorId { run: entry.run, subject: entry.subject };
+    let id = ErrorId::from(entry);
     let message = format!("error {id} is about {what}; this is for errors of activities");
     Err(Error::new(Code::FailedPrecondition, message))
 }
@@ -290,20 +298,27 @@ fn request_id(entry: &ErrorEntry, resume: &Resume) -> String {
     if resume.request_id.is_empty() {
         return String::new();
     }
-    format!("{}/{}", resume.request_id, ErrorId { run: entry.run, subject: entry.subject })
+    format!("{}/{}", resume.request_id, ErrorId::from(entry))
 }
 
 fn park(selector: Selector, who: &Who) -> Input {
-    Input::ParkActivity(ParkActivity {
-        selector,
-        identity: who.identity.clone(),
-        reason: who.reason.clone(),
-    })
+    let Who { identity, reason } = who.clone();
+    Input::ParkActivity(ParkActivity { selector, identity, reason })
+}
+
+fn give_up(selector: Selector, who: &Who) -> Input {
+    let Who { identity, reason } = who.clone();
+    Input::GiveUpActivity(GiveUpActivity { selector, identity, reason })
+}
+
+fn retry_now(selector: Selector, who: &Who) -> Input {
+    let Who { identity, reason } = who.clone();
+    Input::RetryNow(RetryNow { selector, identity, reason })
 }
 
 fn done(entry: &ErrorEntry, outcome: Result<String, Error>) -> Acted {
     Acted {
-        id: ErrorId { run: entry.run, subject: entry.subject },
+        id: entry.into(),
         workflow_id: entry.identity.workflow_id.clone(),
         run_id: entry.identity.run_id.clone(),
         outcome,
@@ -313,8 +328,7 @@ fn done(entry: &ErrorEntry, outcome: Result<String, Error>) -> Acted {
 /// The workflow task after whose start a failed run is to go on: the one that asked for the step that
 /// failed last, so that it is asked for again; if no step failed, the last one.
 fn before_the_failure(events: &[HistoryEvent]) -> Option<i64> {
-    let attributes = |event: &HistoryEvent| event.attributes.clone();
-    let failed = events.iter().rev().filter_map(attributes).find_map(|it| failed_step(&it));
+    let failed = events.iter().rev().find_map(|event| failed_step(event.attributes.as_ref()?));
     let place = failed.and_then(|id| usize::try_from(id - 1).ok());
     let asked = place.and_then(|place| asked_by(events.get(place)?.attributes.as_ref()?));
     let is_completion = |event: &&HistoryEvent| {

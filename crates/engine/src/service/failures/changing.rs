@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use steadfast_core::{
-    Activity, ActivityChange, ChangeActivity, Context, Input, RetryNow, Run, Selector, Timestamp,
+    Activity, ActivityChange, ChangeActivity, Context, Input, Run, Selector, Timestamp,
 };
 use steadfast_proto::common::WorkflowExecution;
-use steadfast_store::{ErrorEntry, ErrorState};
+use steadfast_store::ErrorState;
 
 use super::acting::{address_of, selector};
 use crate::{
@@ -72,8 +72,7 @@ impl Engine {
         selection: Selection,
         change: &Change,
     ) -> Result<Vec<Acted>, Error> {
-        let input = |entry: &ErrorEntry| Ok(vec![change.input(selector(entry)?)]);
-        self.act(namespace, selection, &CHANGEABLE, input).await
+        self.steer(namespace, selection, &CHANGEABLE, |it| change.input(it)).await
     }
 
     /// Says what [`change_errors`](Self::change_errors) would move. Nothing is changed.
@@ -100,9 +99,7 @@ impl Engine {
         selector: Selector,
         change: &Change,
     ) -> Result<(), Error> {
-        let namespace = self.namespace(namespace)?;
-        let address = address(&namespace, Some(execution))?;
-        self.apply(address, String::new(), change.input(selector), |_| ()).await
+        self.tell_activities(namespace, execution, change.input(selector)).await
     }
 
     /// Says what [`change_activities`](Self::change_activities) would move. Nothing is changed.
@@ -118,24 +115,6 @@ impl Engine {
         let mut preview = Preview::default();
         self.look_ahead(&namespace, address, change.input(selector), &mut preview).await?;
         Ok(preview)
-    }
-
-    /// Has activities of a workflow that wait for their next attempt be tried at once.
-    pub async fn retry_activities_now(
-        &self,
-        namespace: &str,
-        execution: &WorkflowExecution,
-        selector: Selector,
-        who: &Who,
-    ) -> Result<(), Error> {
-        let namespace = self.namespace(namespace)?;
-        let address = address(&namespace, Some(execution))?;
-        let input = Input::RetryNow(RetryNow {
-            selector,
-            identity: who.identity.clone(),
-            reason: who.reason.clone(),
-        });
-        self.apply(address, String::new(), input, |_| ()).await
     }
 
     /// Adds what an input would move in one run.

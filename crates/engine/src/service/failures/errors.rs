@@ -1,5 +1,7 @@
 //! What is failing: one by one, in groups, and every attempt.
 
+use std::iter;
+
 use steadfast_proto::common::WorkflowExecution;
 use steadfast_store::{
     AttemptLog, ErrorEntry, ErrorFilter, ErrorGroup, ErrorGroupRow, ErrorListing, ErrorPosition,
@@ -51,7 +53,8 @@ impl Engine {
     /// Shows one error.
     pub async fn describe_error(&self, namespace: &str, id: ErrorId) -> Result<ErrorEntry, Error> {
         let namespace = self.namespace(namespace)?;
-        self.error(&namespace, id).await
+        let found = self.named_errors(&namespace, &[id]).await?;
+        found.into_iter().next().ok_or_else(|| settled(id))
     }
 
     /// How many errors there are of each activity, in all namespaces, with the namespace's name.
@@ -78,15 +81,23 @@ impl Engine {
         Ok(self.store().run_attempts(number).await?)
     }
 
-    pub(super) async fn error(
+    /// The errors with these ids, in their order. All of them must be there.
+    pub(super) async fn named_errors(
         &self,
         namespace: &Namespace,
-        id: ErrorId,
-    ) -> Result<ErrorEntry, Error> {
-        let found = self.store().error(id.run, id.subject).await?;
-        let found = found.filter(|entry| entry.identity.namespace == namespace.id);
-        found.ok_or_else(|| {
-            Error::not_found(format!("there is no error {id}: it is settled, or never was"))
-        })
+        ids: &[ErrorId],
+    ) -> Result<Vec<ErrorEntry>, Error> {
+        let wanted = ids.iter().map(|id| (id.run, id.subject)).collect();
+        let mut found = self.store().errors_by_id(wanted).await?;
+        found.retain(|entry| entry.identity.namespace == namespace.id);
+        let known = found.iter().map(|entry| Some(ErrorId::from(entry))).chain(iter::repeat(None));
+        match ids.iter().zip(known).find(|(id, known)| Some(**id) != *known) {
+            Some((missing, _)) => Err(settled(*missing)),
+            None => Ok(found),
+        }
     }
+}
+
+fn settled(id: ErrorId) -> Error {
+    Error::not_found(format!("there is no error {id}: it is settled, or never was"))
 }

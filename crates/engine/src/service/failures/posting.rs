@@ -2,8 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use steadfast_core::Input;
-use steadfast_store::{Lookup, RunRows};
+use steadfast_core::{Identity, Input};
 use tokio::{sync::Semaphore, task::JoinSet};
 
 use crate::{
@@ -37,9 +36,8 @@ impl Engine {
 
     /// A document was taken, or is given up: its run need not keep it.
     async fn forget_document(&self, post: &Post) {
-        let found = self.store().load(Lookup::Number(post.from)).await;
-        let Ok(Some(RunRows { identity, .. })) = found else { return };
-        let address = Address::of(&identity.namespace, &identity.workflow_id, &identity.run_id);
+        let Identity { namespace_id, workflow_id, run_id, .. } = &post.from;
+        let address = Address::of(namespace_id, workflow_id, run_id);
         let delivered = Input::MessageDelivered(post.message);
         if let Err(error) = self.apply(address, String::new(), delivered, |_| ()).await {
             tracing::debug!(%error, "a run is gone whose document was sent");

@@ -107,18 +107,6 @@ impl Engine {
         self.running.spawn(work(Arc::downgrade(&self.running), key, first));
     }
 
-    /// Forgets the bulk resumes of a namespace.
-    pub(in crate::service) async fn forget_resumes(&self, namespace_id: &str) -> Result<(), Error> {
-        let jobs = &self.shared().resume_jobs;
-        let _turn = jobs.turn().await;
-        for (id, job) in jobs.of_namespace(namespace_id) {
-            let key = (namespace_id.to_owned(), id);
-            jobs.forget_pages(&**self.store(), &key, job.total).await?;
-            jobs.remove(&**self.store(), &key).await?;
-        }
-        Ok(())
-    }
-
     fn resume_job(&self, namespace: &Namespace, id: &str) -> Result<(Key, ResumeJob), Error> {
         let key = (namespace.id.clone(), id.to_owned());
         let missing = || Error::not_found(format!("there is no resume job {id:?}"));
@@ -131,10 +119,8 @@ impl Engine {
         let jobs = &self.shared().resume_jobs;
         let ended =
             jobs.of_namespace(&namespace.id).into_iter().filter(|(_, job)| !job.is_running());
-        for (id, job) in ended.skip(JOBS_MAX) {
-            let key = (namespace.id.clone(), id);
-            jobs.forget_pages(&**self.store(), &key, job.total).await?;
-            jobs.remove(&**self.store(), &key).await?;
+        for (id, _) in ended.skip(JOBS_MAX) {
+            jobs.remove(&**self.store(), &(namespace.id.clone(), id)).await?;
         }
         Ok(())
     }
@@ -173,7 +159,7 @@ impl Engine {
         let Some(job) = jobs.get(key) else { return Ok(None) };
         let namespace = self.shared().namespaces.with_id(&key.0)?;
         if !job.is_running() || namespace.is_deleted() {
-            jobs.forget_pages(&**self.store(), key, job.total).await?;
+            jobs.forget_pages(&**self.store(), key, &job).await?;
             return Ok(None);
         }
         if job.state() == JobState::Paused {
@@ -227,7 +213,7 @@ impl Engine {
         while let Some(turn) = turns.join_next().await {
             match turn {
                 Ok((_, Ok(_))) => tally.add_one(Name::ResumeItems, [&key.1, "resumed"]),
-                Ok((_, Err(error))) if is_passing(error.code) => return Err(error),
+                Ok((_, Err(error))) if error.code.is_passing() => return Err(error),
                 Ok((entry, Err(error))) => {
                     refused += 1;
                     tally.add_one(Name::ResumeItems, [&key.1, "refused"]);
@@ -406,11 +392,6 @@ async fn work(running: Weak<Running>, key: Key, first: Duration) {
             () = shared.resume_jobs_changed.notified(), if wait >= IDLE => {}
         }
     }
-}
-
-/// Whether trying again may help.
-fn is_passing(code: Code) -> bool {
-    matches!(code, Code::Unavailable | Code::ResourceExhausted | Code::DeadlineExceeded)
 }
 
 /// How many have their turn in one tick, so that no second sees more than the rate.

@@ -221,7 +221,7 @@ pub(super) async fn groups(
 
 impl From<ErrorEntry> for ErrorItem {
     fn from(entry: ErrorEntry) -> Self {
-        let id = ErrorId { run: entry.run, subject: entry.subject };
+        let id = ErrorId::from(&entry);
         let row = entry.row;
         let state = StateName::from(row.state);
         let next_at = row.next_at.map(Time);
