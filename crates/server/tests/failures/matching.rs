@@ -2,7 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::rig::{Flow, policy, survives};
+use steadfast_retry::resume::NO_EGRESS;
+
+use super::{
+    rig::{Flow, policy, seconds_between, survives},
+    waiting::{json_errors, passthrough},
+};
 
 impl Flow {
     /// The priority that a policy with these criteria gets.
@@ -20,7 +25,8 @@ impl Flow {
 }
 
 #[tokio::test]
-async fn d_20_to_d_27_the_priority_is_computed_from_the_criteria_unless_given() {
+async fn d_20_d_22_d_23_d_24_d_25_d_26_d_27_the_priority_is_computed_from_the_criteria_unless_given()
+ {
     survives(async |flow: &mut Flow| {
         let rows = [
             ("d_22", json!({ "errorSubstring": "JsonExcepti" }), 100),
@@ -55,7 +61,8 @@ async fn d_20_to_d_27_the_priority_is_computed_from_the_criteria_unless_given() 
 }
 
 #[tokio::test]
-async fn d_09_to_d_14_all_given_criteria_must_match_and_others_do_not_restrict() {
+async fn d_09_d_10_d_11_d_12_d_13_d_14_d_17_all_given_criteria_must_match_and_others_do_not_restrict()
+ {
     survives(async |flow: &mut Flow| {
         flow.park_what_is_given_up().await;
         flow.fail_first("o-1", "passthrough", "read timeout after 5s").await;
@@ -71,6 +78,8 @@ async fn d_09_to_d_14_all_given_criteria_must_match_and_others_do_not_restrict()
             ("d_13", json!({ "action": "passthrough.First" }), 2),
             ("d_13 part", json!({ "action": "passthrough.Fir" }), 0),
             ("d_14", json!({ "flow": "passthrough", "actionType": "EGRESS" }), 0),
+            ("d_14 same", json!({ "flow": "passthrough", "actionType": "TRANSFORM" }), 2),
+            ("d_11 context", json!({ "errorSubstring": "at step" }), 0),
         ];
         for (name, criteria, wanted) in rows {
             assert_eq!(flow.takes(criteria).await, wanted, "{name}");
@@ -79,8 +88,75 @@ async fn d_09_to_d_14_all_given_criteria_must_match_and_others_do_not_restrict()
             .refuse("POST", "resume-policies", policy("x", &json!({ "action": "First" }), 3, 1))
             .await;
         assert_eq!(status, 400, "d_17: {message}");
-        let bare = policy("bare", &json!({ "action": "NoEgressFlowConfiguredAction" }), 3, 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn d_18_the_one_name_that_stands_alone_is_taken_and_matches() {
+    survives(async |flow: &mut Flow| {
+        flow.park_what_is_given_up().await;
+        let bare = policy("bare", &json!({ "action": NO_EGRESS }), 3, 1);
         flow.ask("POST", "resume-policies", bare).await;
+        flow.point().await;
+        flow.fail_first("o-1", "Bare", "nowhere to go").await;
+        flow.fail_first("o-2", "Order", "nowhere to go").await;
+        flow.point().await;
+        let taken = async |id: &str| {
+            flow.errors(&format!("workflowId={id}")).await[0]["nextAutoResumeReason"].clone()
+        };
+        assert_eq!((taken("o-1").await, taken("o-2").await), (json!("bare"), Value::Null));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn d_21_d_28_a_more_specific_policy_has_the_higher_priority_from_50_to_250() {
+    survives(async |flow: &mut Flow| {
+        const CRITERIA: [(&str, &str); 4] = [
+            ("errorSubstring", "JsonException"),
+            ("flow", "smoke"),
+            ("action", "smoke.A"),
+            ("actionType", "EGRESS"),
+        ];
+        let mut priorities = Vec::new();
+        for chosen in 1_usize..16 {
+            let is_in = |place: usize| chosen >> place & 1 == 1;
+            let criteria = CRITERIA.iter().enumerate().filter(|(place, _)| is_in(*place));
+            let criteria = criteria.map(|(_, (name, value))| ((*name).to_owned(), json!(value)));
+            let criteria = Value::Object(criteria.collect());
+            priorities.push((chosen, flow.priority(&chosen.to_string(), criteria).await));
+        }
+        flow.point().await;
+        let all = priorities.iter().map(|(_, priority)| *priority);
+        assert_eq!((all.clone().min(), all.max()), (Some(50), Some(250)));
+        let mut compared = 0;
+        for (wide, low) in &priorities {
+            for (narrow, high) in &priorities {
+                let only_adds_a_kind = narrow - wide.min(narrow) == 0b1000 && wide & 0b100 != 0;
+                if wide == narrow || wide & narrow != *wide || only_adds_a_kind {
+                    continue;
+                }
+                compared += 1;
+                assert!(high > low, "{narrow:04b} has {high}, {wide:04b} has {low}");
+            }
+        }
+        assert_eq!(compared, 46, "pairs of which one asks for more");
+        let kept = flow.ask("GET", "resume-policies", Value::Null).await;
+        assert_eq!(kept["policies"].as_array().map(Vec::len), Some(15));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn d_45_the_examples_have_the_priorities_that_the_rule_computes() {
+    survives(async |flow: &mut Flow| {
+        let first = flow.ask("POST", "resume-policies", passthrough()).await;
+        let second = flow.ask("POST", "resume-policies", json_errors()).await;
+        assert_eq!((&first["priority"], &second["priority"]), (&json!(50), &json!(150)));
+        flow.point().await;
+        let kept = flow.ask("GET", "resume-policies", Value::Null).await;
+        assert_eq!(kept["policies"], json!([second, first]), "the highest first");
     })
     .await;
 }
@@ -88,18 +164,46 @@ async fn d_09_to_d_14_all_given_criteria_must_match_and_others_do_not_restrict()
 #[tokio::test]
 async fn d_08_d_19_of_several_the_one_of_the_highest_priority_is_applied() {
     survives(async |flow: &mut Flow| {
-        for (name, criteria) in [
-            ("low", json!({ "flow": "Order", "priority": 50 })),
-            ("high", json!({ "errorSubstring": "boom", "priority": 60 })),
-            ("lowest", json!({ "action": "Order.First", "priority": 1 })),
-        ] {
-            flow.ask("POST", "resume-policies", policy(name, &criteria, 5, 100)).await;
+        let low = policy("low", &json!({ "flow": "Order", "priority": 50 }), 5, 100);
+        let high = policy("high", &json!({ "errorSubstring": "boom", "priority": 60 }), 5, 200);
+        let lowest = policy("lowest", &json!({ "action": "Order.First", "priority": 1 }), 5, 300);
+        for policy in [&low, &high, &lowest] {
+            flow.ask("POST", "resume-policies", policy.clone()).await;
         }
         flow.point().await;
         flow.fail_first("o-1", "Order", "boom").await;
         flow.point().await;
-        let error = flow.error().await;
-        assert_eq!(error["nextAutoResumeReason"], "high", "{error}");
+        let (mut low, mut high) = (low, high);
+        low["priority"] = json!(60);
+        high["priority"] = json!(50);
+        flow.ask("PUT", "resume-policies/low", low).await;
+        flow.ask("PUT", "resume-policies/high", high).await;
+        flow.fail_first("o-2", "Order", "boom").await;
+        flow.point().await;
+        let errors = flow.errors("").await;
+        let told = |error: &Value| {
+            let wait = seconds_between(&error["lastAt"], &error["nextAutoResume"]);
+            (error["nextAutoResumeReason"].clone(), wait)
+        };
+        assert_eq!(told(&errors[0]), (json!("high"), 200), "and no other");
+        assert_eq!(told(&errors[1]), (json!("low"), 100), "after they have changed places");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn d_117_of_equal_priority_the_first_by_name_is_applied() {
+    survives(async |flow: &mut Flow| {
+        for (name, criteria) in [
+            ("b", json!({ "flow": "Order", "priority": 50 })),
+            ("a", json!({ "errorSubstring": "boom", "priority": 50 })),
+            ("c", json!({ "action": "Order.First", "priority": 50 })),
+        ] {
+            flow.ask("POST", "resume-policies", policy(name, &criteria, 5, 100)).await;
+            flow.point().await;
+        }
+        flow.fail_first("o-1", "Order", "boom").await;
+        assert_eq!(flow.error().await["nextAutoResumeReason"], "a");
     })
     .await;
 }

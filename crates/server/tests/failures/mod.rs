@@ -3,9 +3,11 @@
 
 mod acting;
 mod changing;
+mod many;
 mod matching;
 mod policies;
 mod resuming;
 mod rig;
 mod telling;
 mod views;
+mod waiting;

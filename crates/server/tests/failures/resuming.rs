@@ -261,25 +261,6 @@ async fn d_111_what_is_gone_cannot_be_resumed_and_says_so() {
 }
 
 #[tokio::test]
-async fn d_112_everything_that_is_due_is_resumed_in_one_pass() {
-    survives(async |flow: &mut Flow| {
-        const MANY: usize = 120;
-        flow.ask("POST", "resume-policies", policy("again", &json!({ "flow": "Order" }), 2, 60))
-            .await;
-        for number in 0..MANY {
-            flow.fail_first(&format!("order-{number}"), "Order", "boom").await;
-        }
-        flow.point().await;
-        flow.pass(60);
-        for _ in 0..MANY {
-            flow.attempt_of("First", 2).await;
-        }
-        assert_eq!(flow.ask("GET", "errors/count?state=parked", Value::Null).await["count"], 0);
-    })
-    .await;
-}
-
-#[tokio::test]
 async fn a_failed_run_goes_on_from_before_the_step_that_failed() {
     survives(async |flow: &mut Flow| {
         flow.fail_second("order-1", "boom").await;

@@ -6,6 +6,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
+use steadfast_core::policy::KIND_HEADER;
 use steadfast_engine::{Engine, Limits, Options, Webhooks};
 use steadfast_proto::{
     command::{
@@ -13,12 +14,13 @@ use steadfast_proto::{
         CompleteWorkflowExecutionCommandAttributes, FailWorkflowExecutionCommandAttributes,
         ScheduleActivityTaskCommandAttributes, command::Attributes,
     },
-    common::{ActivityType, RetryPolicy, WorkflowType},
+    common::{ActivityType, Header, Payload, RetryPolicy, WorkflowType},
     enums::CommandType,
     failure::{ApplicationFailureInfo, Failure, failure::FailureInfo},
     history::history_event::Attributes as Event,
-    workflowservice as ws,
+    prost_types, workflowservice as ws,
 };
+use steadfast_retry::resume::NO_EGRESS;
 use steadfast_server::{HttpWebhooks, Server};
 use steadfast_store::{Memory, Store};
 
@@ -104,7 +106,7 @@ impl Flow {
         self.world.as_ref().expect("a server")
     }
 
-    fn client(&self) -> Client {
+    pub(super) fn client(&self) -> Client {
         self.client.clone().expect("a client")
     }
 
@@ -309,7 +311,20 @@ pub(crate) fn ids<'a>(errors: impl IntoIterator<Item = &'a Value>) -> Value {
     json!({ "select": { "ids": ids } })
 }
 
-/// Calls a step, which is tried once; those of the flow `Patient` are tried every hour.
+/// The seconds between two times of an answer.
+pub(crate) fn seconds_between(earlier: &Value, later: &Value) -> i64 {
+    let seconds = |time: &Value| {
+        let time: prost_types::Timestamp = time.as_str()?.parse().ok()?;
+        Some(time.seconds)
+    };
+    match (seconds(earlier), seconds(later)) {
+        (Some(earlier), Some(later)) => later - earlier,
+        _ => panic!("{earlier} or {later} is no time"),
+    }
+}
+
+/// Calls a step, which is tried once; those of the flow `Patient` are tried every hour. The first step
+/// of the flow `Bare` is the one whose name stands alone.
 fn call(step: &str, flow: Option<&WorkflowType>) -> Command {
     let once = RetryPolicy { maximum_attempts: 1, ..RetryPolicy::default() };
     let hourly = RetryPolicy {
@@ -317,10 +332,13 @@ fn call(step: &str, flow: Option<&WorkflowType>) -> Command {
         backoff_coefficient: 1.0,
         ..RetryPolicy::default()
     };
-    let is_patient = flow.is_some_and(|flow| flow.name == "Patient");
+    let flow = flow.map_or("", |flow| flow.name.as_str());
+    let is_patient = flow == "Patient";
+    let name = if flow == "Bare" && step == "First" { NO_EGRESS } else { step };
     let attributes = ScheduleActivityTaskCommandAttributes {
         activity_id: step.to_owned(),
-        activity_type: Some(ActivityType { name: step.to_owned() }),
+        activity_type: Some(ActivityType { name: name.to_owned() }),
+        header: kind_of(step),
         task_queue: Some(queue(QUEUE)),
         start_to_close_timeout: Some(seconds(100_000)),
         retry_policy: Some(if is_patient { hourly } else { once }),
@@ -328,6 +346,13 @@ fn call(step: &str, flow: Option<&WorkflowType>) -> Command {
     };
     let attributes = Attributes::ScheduleActivityTaskCommandAttributes(attributes);
     command(CommandType::ScheduleActivityTask, attributes)
+}
+
+/// What kind of action a step is.
+fn kind_of(step: &str) -> Option<Header> {
+    let (_, kind) = KINDS.into_iter().find(|(name, _)| *name == step)?;
+    let kind = Payload { data: json!(kind).to_string().into_bytes(), ..Payload::default() };
+    Some(Header { fields: [(KIND_HEADER.to_owned(), kind)].into() })
 }
 
 fn complete() -> Command {
@@ -349,7 +374,7 @@ fn cancel() -> Command {
     command(CommandType::CancelWorkflowExecution, attributes)
 }
 
-fn command(kind: CommandType, attributes: Attributes) -> Command {
+pub(super) fn command(kind: CommandType, attributes: Attributes) -> Command {
     Command { command_type: kind.into(), attributes: Some(attributes), ..Command::default() }
 }
 
@@ -370,3 +395,4 @@ fn failure(cause: &str) -> Failure {
 static WEBHOOKS: LazyLock<Arc<HttpWebhooks>> = LazyLock::new(Arc::default);
 
 const STEPS: [&str; 3] = ["First", "Second", "Third"];
+const KINDS: [(&str, &str); 2] = [("First", "TRANSFORM"), ("Third", "EGRESS")];
