@@ -128,7 +128,7 @@ pub fn resume_text(error_type: &str, cause: &str) -> String {
 }
 
 /// A failure as a retry decision sees it, but for its causes.
-pub(crate) fn for_decision(failure: &Failure) -> retry::Failure<'_> {
+pub fn for_decision(failure: &Failure) -> retry::Failure<'_> {
     let mut view = retry::Failure { message: &failure.message, ..retry::Failure::default() };
     match &failure.failure_info {
         Some(FailureInfo::ApplicationFailureInfo(info)) => {
@@ -161,7 +161,7 @@ pub(crate) fn for_decision(failure: &Failure) -> retry::Failure<'_> {
 }
 
 /// What caused a failure, outermost first.
-pub(crate) fn causes_of(failure: &Failure) -> Vec<retry::Cause<'_>> {
+pub fn causes_of(failure: &Failure) -> Vec<retry::Cause<'_>> {
     let causes = std::iter::successors(failure.cause.as_deref(), |it| it.cause.as_deref());
     let link = |cause| {
         let retry::Failure { error_type, message, code, .. } = for_decision(cause);
@@ -171,7 +171,7 @@ pub(crate) fn causes_of(failure: &Failure) -> Vec<retry::Cause<'_>> {
 }
 
 /// The retry state on the wire.
-pub(crate) fn retry_state(state: retry::RetryState) -> i32 {
+pub fn retry_state(state: retry::RetryState) -> i32 {
     let state = match state {
         retry::RetryState::InProgress => enums::RetryState::InProgress,
         retry::RetryState::NonRetryableFailure => enums::RetryState::NonRetryableFailure,

@@ -10,12 +10,14 @@ mod call;
 mod client;
 mod door;
 mod error;
+mod fields;
 mod header;
 mod input;
 mod name;
 pub mod orchestration;
 mod payload;
 mod policy;
+mod priority;
 mod replay;
 mod replayer;
 mod select;
@@ -27,13 +29,14 @@ mod worker;
 mod workflow;
 
 pub use activity::{
-    Activity, ActivityContext, ActivityFn, ActivityInfo, ActivityOptions, WithContext,
-    WithoutContext,
+    Activity, ActivityContext, ActivityFn, ActivityInfo, ActivityOptions, ActivityToken,
+    InvalidToken, WithContext, WithoutContext,
 };
 pub use app::{App, AppBuilder, StartError, Synchronous};
 pub use client::{
-    ActivityOutcome, Client, ClientError, ErrorInfo, RetriedActivity, RetryMetadata, StartCall,
-    WorkflowError, WorkflowHandle,
+    ActivityHandle, ActivityOutcome, Calendar, CalendarField, Client, ClientError, ErrorInfo, Noted,
+    RetriedActivity, RetryMetadata, Schedule, ScheduleDescription, ScheduleHandle, ScheduleSpec, ScheduleSummary,
+    ScheduledStart, StartCall, UpdateCall, UpdateHandle, WorkflowError, WorkflowHandle,
 };
 #[cfg(feature = "remote")]
 pub use door::BadServer;
@@ -47,6 +50,7 @@ pub use policy::{
     AGGRESSIVE, CONSERVATIVE, DEFAULT, Draft, Explanation, INFINITE, InvalidPolicy, RetryPolicy,
     TemporalPolicy,
 };
+pub use priority::Priority;
 pub use replay::{Broken, NonDeterminism};
 pub use replayer::{ReplayError, Replayer};
 pub use rusqlite;
@@ -54,11 +58,13 @@ pub use select::{JoinAll, join_all};
 pub use steadfast_engine::{Code, Engine, Error as ServiceError, Limits};
 pub use steadfast_proto as proto;
 pub use steadfast_proto::enums::{
-    ParentClosePolicy, WorkflowIdConflictPolicy, WorkflowIdReusePolicy,
+    IndexedValueType as SearchAttributeType, ParentClosePolicy, ScheduleOverlapPolicy, WorkflowExecutionStatus, WorkflowIdConflictPolicy,
+    WorkflowIdReusePolicy,
 };
 pub use workflow::{
-    ActivityCall, CancelScope, ChildCall, ChildHandle, ExternalWorkflow, OnCancel, Saga, Signals,
-    StartedActivity, StateCell, Timer, Workflow, WorkflowContext, WorkflowFn, WorkflowInfo,
+    ActivityCall, CancelScope, ChildCall, ChildHandle, ExternalWorkflow, LocalActivityCall,
+    NextRun, OnCancel, ParentWorkflow, Saga, Signals, StartedActivity, StartedLocalActivity, StateCell, Timer, Until, Workflow,
+    WorkflowContext, WorkflowFn, WorkflowInfo,
 };
 
 #[doc(hidden)]

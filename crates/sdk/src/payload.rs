@@ -4,7 +4,10 @@
 //! own, never a panic.
 
 use serde::{Serialize, de::DeserializeOwned};
-use steadfast_proto::common::{Payload, Payloads};
+use steadfast_proto::{
+    common::{Payload, Payloads},
+    sdk::UserMetadata,
+};
 
 const ENCODING: &str = "encoding";
 const JSON: &[u8] = b"json/plain";
@@ -78,6 +81,12 @@ pub(crate) fn decode_one<T: DeserializeOwned>(
         Some(payload) => decode(payload),
         None => decode(&labelled(NULL, Vec::new())),
     }
+}
+
+/// A line that people see beside something.
+pub(crate) fn summary(text: &str) -> Option<UserMetadata> {
+    let summary = encode(text).ok()?;
+    Some(UserMetadata { summary: Some(summary), ..UserMetadata::default() })
 }
 
 fn labelled(encoding: &[u8], data: Vec<u8>) -> Payload {

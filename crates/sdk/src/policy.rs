@@ -148,12 +148,7 @@ impl RetryPolicy {
 
     /// Whether it makes sense; the error names the field.
     pub fn check(&self) -> Result<(), InvalidPolicy> {
-        match &self.terms {
-            Terms::Edda(edda) => drop(edda.compile()?),
-            Terms::Temporal(temporal) => temporal.validate()?,
-            Terms::Rules(draft) => drop(Policy::new((**draft).clone())?),
-        }
-        Ok(())
+        self.compile().map(drop)
     }
 
     /// What it means, before it matters: when each attempt comes, how long an outage it outlives,
@@ -166,15 +161,19 @@ impl RetryPolicy {
     /// # Ok::<(), steadfast::InvalidPolicy>(())
     /// ```
     pub fn explain(&self) -> Result<Explanation, InvalidPolicy> {
-        let policy = match &self.terms {
+        Ok(explain(&self.compile()?, &Setting::default()))
+    }
+
+    /// As decisions are made by it.
+    pub(crate) fn compile(&self) -> Result<Policy, InvalidPolicy> {
+        Ok(match &self.terms {
             Terms::Edda(edda) => edda.compile()?,
             Terms::Temporal(temporal) => {
                 temporal.validate()?;
                 temporal.for_activity()
             }
             Terms::Rules(draft) => Policy::new((**draft).clone())?,
-        };
-        Ok(explain(&policy, &Setting::default()))
+        })
     }
 
     /// As a command carries it. A policy that is wrong is refused by whoever takes the command, so

@@ -77,6 +77,7 @@ impl Replayer {
         let info = info(&events);
         let mut execution = Execution::new(Arc::new(self.registry.clone()), info);
         execution.advance(Work { events, ..Work::default() })?;
+        execution.answer()?;
         Ok(())
     }
 
@@ -129,10 +130,6 @@ fn info(events: &[HistoryEvent]) -> WorkflowInfo {
         _ => None,
     });
     let started = started.cloned().unwrap_or_default();
-    WorkflowInfo {
-        namespace: "replay".to_owned(),
-        workflow_id: started.workflow_id,
-        run_id: started.original_execution_run_id,
-        ..WorkflowInfo::default()
-    }
+    let run_id = started.original_execution_run_id;
+    WorkflowInfo::new("replay".to_owned(), started.workflow_id, run_id, String::new())
 }

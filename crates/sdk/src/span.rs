@@ -1,6 +1,6 @@
-//! Spans of time between Rust and the wire.
+//! Spans of time, and times, between Rust and the wire.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use steadfast_proto::prost_types;
 
@@ -16,4 +16,16 @@ pub(crate) fn from_wire(span: &prost_types::Duration) -> Duration {
     let seconds = u64::try_from(span.seconds).unwrap_or_default();
     let nanos = u32::try_from(span.nanos).unwrap_or_default();
     Duration::new(seconds, nanos)
+}
+
+/// A time as the wire has it; one before 1970 is 1970.
+pub(crate) fn time_to_wire(time: SystemTime) -> prost_types::Timestamp {
+    let span = to_wire(time.duration_since(UNIX_EPOCH).unwrap_or_default());
+    prost_types::Timestamp { seconds: span.seconds, nanos: span.nanos }
+}
+
+/// A time from the wire.
+pub(crate) fn time_from_wire(time: &prost_types::Timestamp) -> SystemTime {
+    let prost_types::Timestamp { seconds, nanos } = *time;
+    UNIX_EPOCH + from_wire(&prost_types::Duration { seconds, nanos })
 }

@@ -10,11 +10,12 @@ use steadfast_proto::{
     workflowservice::{DescribeWorkflowExecutionRequest, PollActivityTaskQueueResponse},
 };
 use steadfast_store::AttemptLog;
+use tokio::sync::watch;
 
-use super::line::Line;
+use super::{line::Line, token::ActivityToken};
 use crate::{
     door::Door,
-    error::{AttemptError, Cancelled, HeartbeatError},
+    error::{AttemptError, Cancelled, Failure, HeartbeatError},
     payload::{self, CodecError},
     span,
     state::States,
@@ -47,10 +48,14 @@ pub struct ActivityInfo {
     /// Grows with every attempt that is handed to a worker, whatever is reset: what is written with a
     /// lower one than was seen before is from an attempt that the engine has given up.
     pub fence: u64,
+    /// Whether it is a local activity, which is run within the step of its workflow. It has no
+    /// heartbeat, and cannot write with its result.
+    pub is_local: bool,
     /// What the attempts before it said last.
     heartbeat: Option<Payloads>,
     /// The same at every attempt, as the engine says it.
     idempotency_key: Option<String>,
+    token: Vec<u8>,
 }
 
 impl ActivityInfo {
@@ -72,7 +77,22 @@ impl ActivityInfo {
             heartbeat_timeout: limit(&task.heartbeat_timeout),
             heartbeat: task.heartbeat_details.take(),
             fence: said(task, FENCE_HEADER).unwrap_or_default(),
+            is_local: false,
             idempotency_key: said(task, IDEMPOTENCY_HEADER),
+            token: task.task_token.clone(),
+        }
+    }
+}
+
+impl ActivityInfo {
+    /// An attempt of a local activity of this run.
+    pub(crate) fn local(namespace: &str, run: &WorkflowExecution) -> Self {
+        Self {
+            namespace: namespace.to_owned(),
+            workflow_id: run.workflow_id.clone(),
+            run_id: run.run_id.clone(),
+            is_local: true,
+            ..Self::default()
         }
     }
 }
@@ -84,17 +104,34 @@ fn said<T: DeserializeOwned>(task: &PollActivityTaskQueueResponse, field: &str) 
 }
 
 /// What an attempt knows, and can say while it runs.
+///
+/// ```
+/// # use steadfast::{ActivityContext, Failure};
+/// async fn charge(ctx: ActivityContext, order: String) -> Result<String, Failure> {
+///     // A bank that is told the same key does nothing twice.
+///     let key = ctx.idempotency_key();
+///     Ok(format!("{order} is paid at attempt {}, key {key}", ctx.attempt()))
+/// }
+/// ```
 #[derive(Clone)]
 pub struct ActivityContext {
     info: Arc<ActivityInfo>,
     line: Arc<Line>,
-    states: States,
-    door: Door,
+    surroundings: Surroundings,
+}
+
+/// What all attempts of a worker share.
+#[derive(Clone)]
+pub(crate) struct Surroundings {
+    pub(crate) states: States,
+    pub(crate) door: Door,
+    /// Becomes true when the worker stops.
+    pub(crate) stop: watch::Receiver<bool>,
 }
 
 impl ActivityContext {
-    pub(crate) fn new(info: ActivityInfo, line: Arc<Line>, states: States, door: Door) -> Self {
-        Self { info: Arc::new(info), line, states, door }
+    pub(crate) fn new(info: ActivityInfo, line: Arc<Line>, surroundings: Surroundings) -> Self {
+        Self { info: Arc::new(info), line, surroundings }
     }
 
     /// Which attempt of which activity this is.
@@ -122,17 +159,21 @@ impl ActivityContext {
     }
 
     /// What the attempts before this one have failed with, the first one first; of very many, the
-    /// first and the last. A server tells of the last one only.
+    /// first and the last. A server tells of the last one only, and of a local activity nothing is
+    /// known but its end.
     pub async fn previous_failures(&self) -> Result<Vec<AttemptError>, ServiceError> {
         let ActivityInfo { namespace, workflow_id, run_id, activity_id, attempt, .. } = &*self.info;
+        if self.info.is_local {
+            return Ok(Vec::new());
+        }
         let execution =
             WorkflowExecution { workflow_id: workflow_id.clone(), run_id: run_id.clone() };
-        let Some(engine) = self.door.engine() else {
+        let Some(engine) = self.surroundings.door.engine() else {
             let request = DescribeWorkflowExecutionRequest {
                 namespace: namespace.clone(),
                 execution: Some(execution),
             };
-            let described = self.door.describe_workflow_execution(request).await?;
+            let described = self.surroundings.door.describe_workflow_execution(request).await?;
             let mut pending = described.pending_activities.iter();
             let this = pending.find(|it| it.activity_id == *activity_id);
             return Ok(this.and_then(AttemptError::last_of).into_iter().collect());
@@ -172,6 +213,59 @@ impl ActivityContext {
         self.line.cancelled().await;
     }
 
+    /// The name of this attempt, for whoever ends it from elsewhere.
+    pub fn token(&self) -> ActivityToken {
+        ActivityToken::new(self.info.token.clone())
+    }
+
+    /// Ends the code but not the attempt: how it ends comes from elsewhere, by its
+    /// [token](Self::token), to [`Client::activity`](crate::Client::activity). Its times run on: say
+    /// how long it may take.
+    ///
+    /// A local activity cannot do so. In a program that embeds the engine the attempt is the program's:
+    /// after a restart there is a next one, with a token of its own.
+    ///
+    /// ```
+    /// # use steadfast::{ActivityContext, Failure};
+    /// # async fn send_mail(to: &str, text: String) -> Result<(), Failure> { Ok(()) }
+    /// async fn ask(ctx: ActivityContext, whom: String) -> Result<bool, Failure> {
+    ///     send_mail(&whom, format!("https://shop.example/answer/{}", ctx.token())).await?;
+    ///     ctx.complete_later()
+    /// }
+    /// ```
+    pub fn complete_later<T>(&self) -> Result<T, Failure> {
+        Err(Failure::later())
+    }
+
+    /// Waits until the worker is about to stop: time to heartbeat how far it is, and to end. What is
+    /// not done when the application's patience is over is left to the next attempt.
+    ///
+    /// ```
+    /// # use steadfast::{ActivityContext, Failure};
+    /// # async fn copy(page: u32) -> Result<(), Failure> { Ok(()) }
+    /// async fn copy_all(ctx: ActivityContext, pages: u32) -> Result<(), Failure> {
+    ///     let first = ctx.last_heartbeat::<u32>().transpose()?.unwrap_or_default();
+    ///     for page in first..pages {
+    ///         ctx.heartbeat(&page)?;
+    ///         if ctx.is_worker_stopping() {
+    ///             return Err(Failure::new("the worker stops"));
+    ///         }
+    ///         copy(page).await?;
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
+    pub async fn worker_stopping(&self) {
+        let mut stop = self.surroundings.stop.clone();
+        // An error means that the worker is gone.
+        let _ = stop.wait_for(|stop| *stop).await;
+    }
+
+    /// Whether the worker is about to stop.
+    pub fn is_worker_stopping(&self) -> bool {
+        *self.surroundings.stop.borrow()
+    }
+
     /// Writes into tables of its own, in the transaction that records the attempt's result: both are
     /// durable, or neither. If the attempt fails, nothing is written; if the writing fails, the
     /// attempt has failed.
@@ -199,7 +293,7 @@ impl ActivityContext {
 
     /// What was given to the application for its activities.
     pub fn state<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
-        self.states.get()
+        self.surroundings.states.get()
     }
 }
 

@@ -70,7 +70,7 @@ impl Line {
     }
 
     /// Waits until the activity is cancelled.
-    pub(super) async fn cancelled(&self) {
+    pub(crate) async fn cancelled(&self) {
         loop {
             let cancelling = self.cancelling.notified();
             if self.is_cancelled() {

@@ -4,9 +4,12 @@ mod context;
 mod definition;
 mod line;
 mod options;
+mod token;
 
 pub use context::{ActivityContext, ActivityInfo};
 pub use definition::{Activity, ActivityFn, WithContext, WithoutContext};
 pub use options::ActivityOptions;
+pub use token::{ActivityToken, InvalidToken};
 
+pub(crate) use context::Surroundings;
 pub(crate) use line::{Line, Write};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::policy::RetryPolicy;
+use crate::{policy::RetryPolicy, priority::Priority};
 
 /// How an activity is run. What is not set comes from the registration, then from the application,
 /// then from the framework.
@@ -25,6 +25,7 @@ pub struct ActivityOptions {
     pub(crate) task_queue: Option<String>,
     pub(crate) kind: Option<String>,
     pub(crate) summary: Option<String>,
+    pub(crate) priority: Option<Priority>,
 }
 
 impl ActivityOptions {
@@ -81,6 +82,12 @@ impl ActivityOptions {
         Self { summary: Some(summary.into()), ..self }
     }
 
+    /// Whether it comes before others of its queue; as its workflow does, if nothing is said.
+    #[must_use]
+    pub fn priority(self, priority: Priority) -> Self {
+        Self { priority: Some(priority), ..self }
+    }
+
     /// These, with gaps filled from below.
     #[must_use]
     pub(crate) fn or(self, below: &Self) -> Self {
@@ -93,6 +100,7 @@ impl ActivityOptions {
             task_queue: self.task_queue.or_else(|| below.task_queue.clone()),
             kind: self.kind.or_else(|| below.kind.clone()),
             summary: self.summary.or_else(|| below.summary.clone()),
+            priority: self.priority.or_else(|| below.priority.clone()),
         }
     }
 }

@@ -16,7 +16,13 @@ pub enum ClientError {
         /// The run that has it.
         run_id: String,
     },
-    /// There is no such workflow.
+    /// A schedule of this id is there already.
+    #[error("schedule {schedule_id} is there already")]
+    ScheduleExists {
+        /// The id.
+        schedule_id: String,
+    },
+    /// There is no such workflow, or no such schedule.
     #[error("{0}")]
     NotFound(String),
     /// The code refused a query or an update.

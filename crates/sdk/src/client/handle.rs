@@ -6,10 +6,9 @@ use serde::{Serialize, de::DeserializeOwned};
 use steadfast_engine::Code;
 use steadfast_proto::{
     common::WorkflowExecution,
-    enums::{HistoryEventFilterType, UpdateWorkflowExecutionLifecycleStage},
+    enums::HistoryEventFilterType,
     history::{HistoryEvent, history_event::Attributes as E},
     query::WorkflowQuery,
-    update::{self, outcome::Value},
     workflowservice as ws,
 };
 
@@ -98,45 +97,6 @@ impl<T: DeserializeOwned> WorkflowHandle<T> {
         Ok(payload::decode_one(answer.query_result.as_ref())?)
     }
 
-    /// Has its code do something, and waits for what comes of it.
-    pub async fn update<R: DeserializeOwned>(
-        &self,
-        name: &str,
-        value: &impl Serialize,
-    ) -> Result<R, ClientError> {
-        let request = ws::UpdateWorkflowExecutionRequest {
-            namespace: self.client.namespace.clone(),
-            workflow_execution: Some(self.latest()),
-            wait_policy: Some(update::WaitPolicy {
-                lifecycle_stage: UpdateWorkflowExecutionLifecycleStage::Completed.into(),
-            }),
-            request: Some(update::Request {
-                meta: Some(update::Meta {
-                    update_id: fresh_id().to_string(),
-                    identity: self.client.identity.clone(),
-                }),
-                input: Some(update::Input {
-                    name: name.to_owned(),
-                    args: payload::encode_one(value)?,
-                    ..update::Input::default()
-                }),
-                ..update::Request::default()
-            }),
-            ..ws::UpdateWorkflowExecutionRequest::default()
-        };
-        // Asked again until it has an outcome: the same update id is the same update.
-        loop {
-            let updated = self.client.door.update_workflow_execution(request.clone()).await?;
-            match updated.outcome.and_then(|outcome| outcome.value) {
-                Some(Value::Success(result)) => return Ok(payload::decode_one(Some(&result))?),
-                Some(Value::Failure(failure)) => {
-                    return Err(ClientError::Refused(Failure::from_wire(failure)));
-                }
-                None => {}
-            }
-        }
-    }
-
     /// Asks it to cancel: its code hears of it, and can clean up.
     pub async fn cancel(&self) -> Result<(), ClientError> {
         self.cancel_because(String::new()).await
@@ -169,6 +129,40 @@ impl<T: DeserializeOwned> WorkflowHandle<T> {
         Ok(())
     }
 
+    /// Goes back to a workflow task, named by the event with which it ended, and goes on from there in
+    /// a new run, with the code that is there now. A run that is under way is terminated. Gives the new
+    /// run.
+    ///
+    /// ```no_run
+    /// # async fn f(order: steadfast::WorkflowHandle<String>) -> Result<(), steadfast::ClientError> {
+    /// let again = order.reset(4, "the code that took event 4 is mended").await?;
+    /// # Ok(()) }
+    /// ```
+    pub async fn reset(&self, event_id: i64, reason: &str) -> Result<Self, ClientError> {
+        let request = ws::ResetWorkflowExecutionRequest {
+            namespace: self.client.namespace.clone(),
+            workflow_execution: Some(self.execution.clone()),
+            reason: reason.to_owned(),
+            workflow_task_finish_event_id: event_id,
+            request_id: fresh_id().to_string(),
+            identity: self.client.identity.clone(),
+            ..ws::ResetWorkflowExecutionRequest::default()
+        };
+        let run_id = self.client.door.reset_workflow_execution(request).await?.run_id;
+        let workflow_id = self.execution.workflow_id.clone();
+        Ok(Self::new(self.client.clone(), WorkflowExecution { workflow_id, run_id }))
+    }
+
+    /// Deletes it and its history. If it runs, it is terminated.
+    pub async fn delete(&self) -> Result<(), ClientError> {
+        let request = ws::DeleteWorkflowExecutionRequest {
+            namespace: self.client.namespace.clone(),
+            workflow_execution: Some(self.execution.clone()),
+        };
+        self.client.door.delete_workflow_execution(request).await?;
+        Ok(())
+    }
+
     /// How it stands: its status, what is pending, the attempts and failures of what is retried.
     pub async fn describe(&self) -> Result<ws::DescribeWorkflowExecutionResponse, ClientError> {
         let request = ws::DescribeWorkflowExecutionRequest {
@@ -185,7 +179,7 @@ impl<T: DeserializeOwned> WorkflowHandle<T> {
     }
 
     /// Messages go to whichever run is there: the one that was started may have gone on as a new one.
-    fn latest(&self) -> WorkflowExecution {
+    pub(super) fn latest(&self) -> WorkflowExecution {
         WorkflowExecution { workflow_id: self.execution.workflow_id.clone(), run_id: String::new() }
     }
 

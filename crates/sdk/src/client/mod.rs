@@ -1,22 +1,32 @@
 //! A client: starts workflows and talks to them.
 
+mod activity;
 mod attempts;
 mod error;
 mod handle;
+mod listing;
+mod schedule;
 mod start;
+mod update;
+mod with_start;
 
 use std::sync::Arc;
 
 use serde::{Serialize, de::DeserializeOwned};
-use steadfast_proto::{
-    common::WorkflowExecution, workflow::WorkflowExecutionInfo, workflowservice as ws,
-};
+use steadfast_proto::common::WorkflowExecution;
 
+pub use activity::ActivityHandle;
 pub use attempts::{ActivityOutcome, ErrorInfo, RetriedActivity, RetryMetadata};
 pub use error::{ClientError, WorkflowError};
 pub use handle::WorkflowHandle;
+pub use listing::Noted;
+pub use schedule::{
+    Calendar, CalendarField, Schedule, ScheduleDescription, ScheduleHandle, ScheduleSpec,
+    ScheduleSummary, ScheduledStart,
+};
 pub use start::StartCall;
 pub(crate) use start::fresh_id;
+pub use update::{UpdateCall, UpdateHandle};
 
 use crate::{door::Door, input::Input, payload, workflow::Registry, workflow::WorkflowFn};
 
@@ -64,41 +74,5 @@ impl Client {
     pub fn workflow<T: DeserializeOwned>(&self, id: impl Into<String>) -> WorkflowHandle<T> {
         let execution = WorkflowExecution { workflow_id: id.into(), run_id: String::new() };
         WorkflowHandle::new(self.clone(), execution)
-    }
-
-    /// Workflows that a query matches, all of them; empty for all there are.
-    ///
-    /// ```no_run
-    /// # async fn f(client: steadfast::Client) -> Result<(), steadfast::ClientError> {
-    /// let failed = client.list("ExecutionStatus = 'Failed'").await?;
-    /// # Ok(()) }
-    /// ```
-    pub async fn list(&self, query: &str) -> Result<Vec<WorkflowExecutionInfo>, ClientError> {
-        let mut found = Vec::new();
-        let mut next_page_token = Vec::new();
-        loop {
-            let request = ws::ListWorkflowExecutionsRequest {
-                namespace: self.namespace.clone(),
-                query: query.to_owned(),
-                next_page_token,
-                ..ws::ListWorkflowExecutionsRequest::default()
-            };
-            let page = self.door.list_workflow_executions(request).await?;
-            found.extend(page.executions);
-            next_page_token = page.next_page_token;
-            if next_page_token.is_empty() {
-                return Ok(found);
-            }
-        }
-    }
-
-    /// How many workflows a query matches.
-    pub async fn count(&self, query: &str) -> Result<u64, ClientError> {
-        let request = ws::CountWorkflowExecutionsRequest {
-            namespace: self.namespace.clone(),
-            query: query.to_owned(),
-        };
-        let counted = self.door.count_workflow_executions(request).await?;
-        Ok(u64::try_from(counted.count).unwrap_or_default())
     }
 }

@@ -1,13 +1,11 @@
 //! Starting a workflow.
 
-use std::{
-    collections::BTreeMap, future::IntoFuture, marker::PhantomData, pin::Pin, time::Duration,
-};
+use std::{future::IntoFuture, marker::PhantomData, pin::Pin, time::Duration};
 
 use serde::{Serialize, de::DeserializeOwned};
 use steadfast_engine::{Code, Detail, Error};
 use steadfast_proto::{
-    common::{Memo, Payload, Payloads, SearchAttributes, WorkflowExecution, WorkflowType},
+    common::{Payloads, WorkflowExecution, WorkflowType},
     enums::{WorkflowIdConflictPolicy, WorkflowIdReusePolicy},
     taskqueue::TaskQueue,
     workflowservice as ws,
@@ -16,8 +14,10 @@ use uuid::Uuid;
 
 use super::{Client, error::ClientError, handle::WorkflowHandle};
 use crate::{
+    fields::Fields,
     payload::{self, CodecError},
     policy::RetryPolicy,
+    priority::Priority,
     span,
 };
 
@@ -25,7 +25,7 @@ use crate::{
 #[derive(Debug)]
 #[must_use = "a workflow is started when this is awaited"]
 pub struct StartCall<T> {
-    client: Client,
+    pub(super) client: Client,
     name: String,
     input: Result<Option<Payloads>, CodecError>,
     id: Option<String>,
@@ -33,12 +33,15 @@ pub struct StartCall<T> {
     retry: Option<RetryPolicy>,
     execution_timeout: Option<Duration>,
     run_timeout: Option<Duration>,
+    task_timeout: Option<Duration>,
     start_delay: Option<Duration>,
+    priority: Option<Priority>,
+    summary: Option<String>,
     cron: String,
     reuse: WorkflowIdReusePolicy,
-    conflict: WorkflowIdConflictPolicy,
-    memo: BTreeMap<String, Payload>,
-    search_attributes: BTreeMap<String, Payload>,
+    conflict: Option<WorkflowIdConflictPolicy>,
+    memo: Fields,
+    search_attributes: Fields,
     result: PhantomData<fn() -> T>,
 }
 
@@ -57,12 +60,15 @@ impl<T: DeserializeOwned> StartCall<T> {
             retry: None,
             execution_timeout: None,
             run_timeout: None,
+            task_timeout: None,
             start_delay: None,
+            priority: None,
+            summary: None,
             cron: String::new(),
             reuse: WorkflowIdReusePolicy::AllowDuplicate,
-            conflict: WorkflowIdConflictPolicy::Fail,
-            memo: BTreeMap::new(),
-            search_attributes: BTreeMap::new(),
+            conflict: None,
+            memo: Fields::default(),
+            search_attributes: Fields::default(),
             result: PhantomData,
         }
     }
@@ -92,6 +98,22 @@ impl<T: DeserializeOwned> StartCall<T> {
         Self { run_timeout: Some(span), ..self }
     }
 
+    /// How long a worker may have one of its tasks for, before another one gets it; ten seconds, if
+    /// nothing is said.
+    pub fn task_timeout(self, span: Duration) -> Self {
+        Self { task_timeout: Some(span), ..self }
+    }
+
+    /// Whose tasks come first. Its activities and children have the same, if nothing is said of them.
+    pub fn priority(self, priority: Priority) -> Self {
+        Self { priority: Some(priority), ..self }
+    }
+
+    /// A line that people see beside it.
+    pub fn summary(self, summary: impl Into<String>) -> Self {
+        Self { summary: Some(summary.into()), ..self }
+    }
+
     /// Has it begin later.
     pub fn start_delay(self, span: Duration) -> Self {
         Self { start_delay: Some(span), ..self }
@@ -110,78 +132,50 @@ impl<T: DeserializeOwned> StartCall<T> {
     /// What happens if a workflow of this id runs already. It is an error, unless this says
     /// otherwise.
     pub fn id_conflict(self, policy: WorkflowIdConflictPolicy) -> Self {
-        Self { conflict: policy, ..self }
+        Self { conflict: Some(policy), ..self }
     }
 
     /// Something to be kept beside it.
     pub fn memo(
-        mut self,
+        self,
         key: impl Into<String>,
         value: &impl Serialize,
     ) -> Result<Self, CodecError> {
-        self.memo.insert(key.into(), payload::encode(value)?);
-        Ok(self)
+        Ok(Self { memo: self.memo.with(key, value)?, ..self })
     }
 
     /// Something that lists can ask for. The attribute must be known to the namespace.
     pub fn search_attribute(
-        mut self,
+        self,
         name: impl Into<String>,
         value: &impl Serialize,
     ) -> Result<Self, CodecError> {
-        self.search_attributes.insert(name.into(), payload::encode(value)?);
-        Ok(self)
+        Ok(Self { search_attributes: self.search_attributes.with(name, value)?, ..self })
     }
 
-    /// Starts it if it is not there, and sends it a signal.
-    pub async fn with_signal(
-        self,
-        name: &str,
-        value: &impl Serialize,
-    ) -> Result<WorkflowHandle<T>, ClientError> {
-        let signal_input = payload::encode_one(value)?;
-        let client = self.client.clone();
-        let start = self.request()?;
-        let execution =
-            WorkflowExecution { workflow_id: start.workflow_id.clone(), run_id: String::new() };
-        let request = ws::SignalWithStartWorkflowExecutionRequest {
-            namespace: start.namespace,
-            workflow_id: start.workflow_id,
-            workflow_type: start.workflow_type,
-            task_queue: start.task_queue,
-            input: start.input,
-            workflow_execution_timeout: start.workflow_execution_timeout,
-            workflow_run_timeout: start.workflow_run_timeout,
-            identity: start.identity,
-            request_id: start.request_id,
-            workflow_id_reuse_policy: start.workflow_id_reuse_policy,
-            signal_name: name.to_owned(),
-            signal_input,
-            retry_policy: start.retry_policy,
-            cron_schedule: start.cron_schedule,
-            memo: start.memo,
-            search_attributes: start.search_attributes,
-            ..ws::SignalWithStartWorkflowExecutionRequest::default()
-        };
-        let started = client.door.signal_with_start_workflow_execution(request).await?;
-        let execution = WorkflowExecution { run_id: started.run_id, ..execution };
-        Ok(WorkflowHandle::new(client, execution))
+    /// Whether somebody gave it an id.
+    pub(super) fn has_id(&self) -> bool {
+        self.id.is_some()
     }
 
     async fn start(self) -> Result<WorkflowHandle<T>, ClientError> {
         let client = self.client.clone();
-        let request = self.request()?;
+        let request = self.request(WorkflowIdConflictPolicy::Fail)?;
         let workflow_id = request.workflow_id.clone();
         let started = client.door.start_workflow_execution(request).await;
         let run_id = started.map_err(|error| taken(error, &workflow_id))?.run_id;
         Ok(WorkflowHandle::new(client, WorkflowExecution { workflow_id, run_id }))
     }
 
-    fn request(self) -> Result<ws::StartWorkflowExecutionRequest, ClientError> {
+    /// The request, where what happens to a workflow that runs already is to be so, unless something
+    /// was said about it.
+    pub(super) fn request(
+        self,
+        conflict: WorkflowIdConflictPolicy,
+    ) -> Result<ws::StartWorkflowExecutionRequest, CodecError> {
         let client = &self.client;
         let queue = self.task_queue.unwrap_or_else(|| client.task_queue.clone());
         let fresh = || fresh_id().to_string();
-        let fields = |map: BTreeMap<String, Payload>| map.into_iter().collect();
         Ok(ws::StartWorkflowExecutionRequest {
             namespace: client.namespace.clone(),
             workflow_id: self.id.unwrap_or_else(fresh),
@@ -190,16 +184,18 @@ impl<T: DeserializeOwned> StartCall<T> {
             input: self.input?,
             workflow_execution_timeout: self.execution_timeout.map(span::to_wire),
             workflow_run_timeout: self.run_timeout.map(span::to_wire),
+            workflow_task_timeout: self.task_timeout.map(span::to_wire),
             workflow_start_delay: self.start_delay.map(span::to_wire),
+            priority: self.priority.as_ref().map(Priority::to_wire),
+            user_metadata: self.summary.as_deref().and_then(payload::summary),
             identity: client.identity.clone(),
             request_id: fresh(),
             workflow_id_reuse_policy: self.reuse.into(),
-            workflow_id_conflict_policy: self.conflict.into(),
+            workflow_id_conflict_policy: self.conflict.unwrap_or(conflict).into(),
             retry_policy: self.retry.map(|policy| policy.carried().wire.clone()),
             cron_schedule: self.cron,
-            memo: (!self.memo.is_empty()).then(|| Memo { fields: fields(self.memo) }),
-            search_attributes: (!self.search_attributes.is_empty())
-                .then(|| SearchAttributes { indexed_fields: fields(self.search_attributes) }),
+            memo: self.memo.into_memo(),
+            search_attributes: self.search_attributes.into_search_attributes(),
             ..ws::StartWorkflowExecutionRequest::default()
         })
     }
@@ -214,7 +210,7 @@ impl<T: DeserializeOwned + Send + 'static> IntoFuture for StartCall<T> {
     }
 }
 
-fn taken(error: Error, workflow_id: &str) -> ClientError {
+pub(super) fn taken(error: Error, workflow_id: &str) -> ClientError {
     match error.detail.as_deref() {
         Some(Detail::AlreadyStarted(detail)) => ClientError::AlreadyStarted {
             workflow_id: workflow_id.to_owned(),

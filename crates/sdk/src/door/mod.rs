@@ -8,7 +8,10 @@ mod remote;
 use std::fmt;
 
 use steadfast_engine::{Engine, Error};
-use steadfast_proto::workflowservice as ws;
+use steadfast_proto::{
+    operatorservice::{AddSearchAttributesRequest, AddSearchAttributesResponse},
+    workflowservice as ws,
+};
 
 pub(crate) use access::Access;
 #[cfg(feature = "remote")]
@@ -58,17 +61,31 @@ macro_rules! calls {
 
 calls! {
     count_workflow_executions: CountWorkflowExecutionsRequest -> CountWorkflowExecutionsResponse;
+    create_schedule: CreateScheduleRequest -> CreateScheduleResponse;
+    delete_schedule: DeleteScheduleRequest -> DeleteScheduleResponse;
+    delete_workflow_execution: DeleteWorkflowExecutionRequest -> DeleteWorkflowExecutionResponse;
+    describe_schedule: DescribeScheduleRequest -> DescribeScheduleResponse;
     describe_workflow_execution: DescribeWorkflowExecutionRequest -> DescribeWorkflowExecutionResponse;
+    execute_multi_operation: ExecuteMultiOperationRequest -> ExecuteMultiOperationResponse;
     get_workflow_execution_history: GetWorkflowExecutionHistoryRequest -> GetWorkflowExecutionHistoryResponse;
+    list_schedule_matching_times: ListScheduleMatchingTimesRequest -> ListScheduleMatchingTimesResponse;
+    list_schedules: ListSchedulesRequest -> ListSchedulesResponse;
     list_workflow_executions: ListWorkflowExecutionsRequest -> ListWorkflowExecutionsResponse;
+    patch_schedule: PatchScheduleRequest -> PatchScheduleResponse;
     poll_activity_task_queue: PollActivityTaskQueueRequest -> PollActivityTaskQueueResponse;
+    poll_workflow_execution_update: PollWorkflowExecutionUpdateRequest -> PollWorkflowExecutionUpdateResponse;
     poll_workflow_task_queue: PollWorkflowTaskQueueRequest -> PollWorkflowTaskQueueResponse;
     query_workflow: QueryWorkflowRequest -> QueryWorkflowResponse;
     record_activity_task_heartbeat: RecordActivityTaskHeartbeatRequest -> RecordActivityTaskHeartbeatResponse;
+    record_activity_task_heartbeat_by_id: RecordActivityTaskHeartbeatByIdRequest -> RecordActivityTaskHeartbeatByIdResponse;
     request_cancel_workflow_execution: RequestCancelWorkflowExecutionRequest -> RequestCancelWorkflowExecutionResponse;
+    reset_workflow_execution: ResetWorkflowExecutionRequest -> ResetWorkflowExecutionResponse;
     respond_activity_task_canceled: RespondActivityTaskCanceledRequest -> RespondActivityTaskCanceledResponse;
+    respond_activity_task_canceled_by_id: RespondActivityTaskCanceledByIdRequest -> RespondActivityTaskCanceledByIdResponse;
     respond_activity_task_completed: RespondActivityTaskCompletedRequest -> RespondActivityTaskCompletedResponse;
+    respond_activity_task_completed_by_id: RespondActivityTaskCompletedByIdRequest -> RespondActivityTaskCompletedByIdResponse;
     respond_activity_task_failed: RespondActivityTaskFailedRequest -> RespondActivityTaskFailedResponse;
+    respond_activity_task_failed_by_id: RespondActivityTaskFailedByIdRequest -> RespondActivityTaskFailedByIdResponse;
     respond_query_task_completed: RespondQueryTaskCompletedRequest -> RespondQueryTaskCompletedResponse;
     respond_workflow_task_completed: RespondWorkflowTaskCompletedRequest -> RespondWorkflowTaskCompletedResponse;
     respond_workflow_task_failed: RespondWorkflowTaskFailedRequest -> RespondWorkflowTaskFailedResponse;
@@ -76,10 +93,23 @@ calls! {
     signal_workflow_execution: SignalWorkflowExecutionRequest -> SignalWorkflowExecutionResponse;
     start_workflow_execution: StartWorkflowExecutionRequest -> StartWorkflowExecutionResponse;
     terminate_workflow_execution: TerminateWorkflowExecutionRequest -> TerminateWorkflowExecutionResponse;
+    update_schedule: UpdateScheduleRequest -> UpdateScheduleResponse;
     update_workflow_execution: UpdateWorkflowExecutionRequest -> UpdateWorkflowExecutionResponse;
 }
 
 impl Door {
+    /// Makes search attributes known to a namespace.
+    pub(crate) async fn add_search_attributes(
+        &self,
+        request: AddSearchAttributesRequest,
+    ) -> Result<AddSearchAttributesResponse, Error> {
+        match self {
+            Self::Embedded(engine) => Box::pin(engine.add_search_attributes(request)).await,
+            #[cfg(feature = "remote")]
+            Self::Remote(remote) => remote.add_search_attributes(request).await,
+        }
+    }
+
     /// The same way, for a worker: what one inside the engine's process has in hand ends with it.
     pub(crate) fn for_worker(&self) -> Self {
         match self {

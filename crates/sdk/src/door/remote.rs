@@ -4,9 +4,15 @@ use std::time::Duration;
 
 use steadfast_engine::{Code, Detail, Error};
 use steadfast_proto::{
-    clients::WorkflowServiceClient,
-    errordetails::{QueryFailedFailure, WorkflowExecutionAlreadyStartedFailure},
+    clients::{OperatorServiceClient, WorkflowServiceClient},
+    errordetails::{
+        MultiOperationExecutionFailure, QueryFailedFailure, WorkflowExecutionAlreadyStartedFailure,
+        multi_operation_execution_failure::OperationStatus,
+    },
+    failure::MultiOperationExecutionAborted,
+    operatorservice::{AddSearchAttributesRequest, AddSearchAttributesResponse},
     prost::{Message as _, Name},
+    prost_types::Any,
     rpc,
 };
 use tonic::{
@@ -22,6 +28,7 @@ use super::Access;
 #[derive(Clone, Debug)]
 pub(crate) struct Remote {
     client: WorkflowServiceClient<Channel>,
+    operator: OperatorServiceClient<Channel>,
     /// What each call says of who calls.
     authorization: Option<MetadataValue<Ascii>>,
 }
@@ -52,16 +59,26 @@ impl Remote {
         if tls {
             endpoint = endpoint.tls_config(tls_config(access))?;
         }
-        let client = WorkflowServiceClient::new(endpoint.connect_lazy())
+        let channel = endpoint.connect_lazy();
+        let operator = OperatorServiceClient::new(channel.clone());
+        let client = WorkflowServiceClient::new(channel)
             .accept_compressed(Gzip)
             .max_decoding_message_size(MESSAGE_MAX)
             .max_encoding_message_size(MESSAGE_MAX);
         let key = access.api_key.as_ref().map(|key| format!("Bearer {key}").parse());
-        Ok(Self { client, authorization: key.transpose()? })
+        Ok(Self { client, operator, authorization: key.transpose()? })
     }
 
     pub(super) fn client(&self) -> WorkflowServiceClient<Channel> {
         self.client.clone()
+    }
+
+    pub(super) async fn add_search_attributes(
+        &self,
+        request: AddSearchAttributesRequest,
+    ) -> Result<AddSearchAttributesResponse, Error> {
+        let called = self.operator.clone().add_search_attributes(self.request(request)).await;
+        called.map(tonic::Response::into_inner).map_err(|status| error(&status))
     }
 
     pub(super) fn request<T>(&self, message: T) -> Request<T> {
@@ -97,19 +114,34 @@ pub(super) fn error(status: &Status) -> Error {
 
 fn detail(status: &Status) -> Option<Box<Detail>> {
     let wire = rpc::Status::decode(status.details()).ok()?;
-    let any = wire.details.into_iter().next()?;
+    detail_of(status.code(), wire.details.first()?).map(Box::new)
+}
+
+/// What an error says for programs.
+fn detail_of(code: tonic::Code, any: &Any) -> Option<Detail> {
     let is = |name: String| any.type_url.ends_with(&name);
-    let detail = if is(WorkflowExecutionAlreadyStartedFailure::full_name()) {
-        let detail = WorkflowExecutionAlreadyStartedFailure::decode(any.value.as_slice()).ok()?;
-        Detail::AlreadyStarted(detail)
+    let value = any.value.as_slice();
+    Some(if is(WorkflowExecutionAlreadyStartedFailure::full_name()) {
+        Detail::AlreadyStarted(WorkflowExecutionAlreadyStartedFailure::decode(value).ok()?)
     } else if is(QueryFailedFailure::full_name()) {
-        Detail::QueryFailed(Box::new(QueryFailedFailure::decode(any.value.as_slice()).ok()?))
-    } else if status.code() == tonic::Code::NotFound {
+        Detail::QueryFailed(Box::new(QueryFailedFailure::decode(value).ok()?))
+    } else if is(MultiOperationExecutionFailure::full_name()) {
+        let failure = MultiOperationExecutionFailure::decode(value).ok()?;
+        Detail::MultiOperation(failure.statuses.into_iter().map(operation).collect())
+    } else if is(MultiOperationExecutionAborted::full_name()) {
+        Detail::MultiOperationAborted
+    } else if code == tonic::Code::NotFound {
         Detail::NotFound
     } else {
         return None;
-    };
-    Some(Box::new(detail))
+    })
+}
+
+/// What became of one operation of several.
+fn operation(status: OperationStatus) -> Error {
+    let of_wire = tonic::Code::from_i32(status.code);
+    let detail = status.details.first().and_then(|any| detail_of(of_wire, any));
+    Error { code: code(of_wire), message: status.message, detail: detail.map(Box::new) }
 }
 
 fn code(code: tonic::Code) -> Code {

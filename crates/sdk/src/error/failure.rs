@@ -39,8 +39,17 @@ use crate::{
 #[derive(Clone)]
 pub struct Failure {
     wire: Box<Wire>,
-    /// Not a failure at all: the workflow goes on as a new run.
-    next: Option<Box<ContinueAsNew>>,
+    /// Not a failure at all, but something else that ends the code.
+    instead: Option<Instead>,
+}
+
+/// What ends code without being a failure.
+#[derive(Clone)]
+enum Instead {
+    /// The workflow goes on as a new run.
+    GoOn(Box<ContinueAsNew>),
+    /// The end of the activity comes from elsewhere.
+    Later,
 }
 
 impl Failure {
@@ -153,7 +162,7 @@ impl Failure {
 
     /// From the public message.
     pub fn from_wire(wire: Wire) -> Self {
-        Self { wire: Box::new(wire), next: None }
+        Self { wire: Box::new(wire), instead: None }
     }
 
     pub(crate) fn into_wire(self) -> Wire {
@@ -172,11 +181,24 @@ impl Failure {
     /// The workflow does not fail, it goes on as a new run.
     pub(crate) fn going_on(next: ContinueAsNew) -> Self {
         let failure = Self::new("the workflow goes on as a new run").of_type("ContinueAsNew");
-        Self { next: Some(Box::new(next)), ..failure }
+        Self { instead: Some(Instead::GoOn(Box::new(next))), ..failure }
     }
 
     pub(crate) fn take_next(&mut self) -> Option<Box<ContinueAsNew>> {
-        self.next.take()
+        match self.instead.take() {
+            Some(Instead::GoOn(next)) => Some(next),
+            Some(Instead::Later) | None => None,
+        }
+    }
+
+    /// The attempt does not fail, its end comes from elsewhere.
+    pub(crate) fn later() -> Self {
+        let failure = Self::terminal("the end of this activity cannot come from elsewhere");
+        Self { instead: Some(Instead::Later), ..failure }
+    }
+
+    pub(crate) fn is_later(&self) -> bool {
+        matches!(self.instead, Some(Instead::Later))
     }
 
     fn application(message: String, info: ApplicationFailureInfo) -> Self {

@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     sync::Arc,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{SystemTime, UNIX_EPOCH},
 };
 
 use steadfast_proto::{
@@ -17,21 +17,21 @@ use steadfast_proto::{
     history::{
         HistoryEvent, WorkflowExecutionStartedEventAttributes, history_event::Attributes as E,
     },
-    prost_types, protocol,
+    protocol,
     query::{WorkflowQuery, WorkflowQueryResult},
 };
 
 use super::{
     broken::Broken,
     ends::{child_end, end},
-    expect,
+    expect, local,
     turns::{Turn, answers, is_command, turns},
     updates,
 };
 use crate::{
     error::ALREADY_STARTED,
     error::Failure,
-    payload,
+    payload, span,
     workflow::Registry,
     workflow::{
         Ending, Issued, Journal, MARKERS, Tasks, VALUE, WorkflowContext, WorkflowInfo, command,
@@ -65,13 +65,19 @@ pub(crate) struct Answer {
 /// One run's code and where it is in its history.
 #[derive(Debug)]
 pub(crate) struct Execution {
-    journal: Arc<Journal>,
+    pub(super) journal: Arc<Journal>,
     tasks: Option<Tasks>,
     /// Commands that the code has issued and history has not shown yet.
     expected: VecDeque<Issued>,
     /// Updates that were given to the code, by id.
     pub(crate) updates: BTreeSet<String>,
+    /// Queries of the task that is being answered.
+    queries: BTreeMap<String, WorkflowQuery>,
     last_started: i64,
+    /// When the code was asked last, in the run's own time.
+    pub(super) asked_at: SystemTime,
+    /// Whether it was asked and has not answered.
+    is_asked: bool,
     cancel_requested: bool,
     closed: bool,
 }
@@ -84,7 +90,10 @@ impl Execution {
             tasks: None,
             expected: VecDeque::new(),
             updates: BTreeSet::new(),
+            queries: BTreeMap::new(),
             last_started: 0,
+            asked_at: UNIX_EPOCH,
+            is_asked: false,
             cancel_requested: false,
             closed: false,
         }
@@ -95,9 +104,9 @@ impl Execution {
         self.last_started
     }
 
-    /// Takes a workflow task and says what the code answers.
-    pub(crate) fn advance(&mut self, work: Work) -> Result<Answer, Broken> {
-        let mut answer = Answer::default();
+    /// Takes a workflow task. What the code says to it is asked for by [`answer`](Self::answer), when
+    /// the local activities are done that it wants.
+    pub(crate) fn advance(&mut self, work: Work) -> Result<(), Broken> {
         let mut turns = turns(work.events);
         while let Some(turn) = turns.pop_front() {
             let live = turn.asks && !turn.answered;
@@ -107,12 +116,25 @@ impl Execution {
             self.journal.state().replaying = !live;
             let messages = if live { work.messages.as_slice() } else { &[] };
             self.take(&turn, turns.front(), messages)?;
-            if turn.asks {
-                self.settle(&mut answer, live)?;
+            self.at_rest();
+            self.is_asked = live;
+            if turn.answered {
+                self.replay_local()?;
+                self.settle(false)?;
             }
         }
-        for (id, query) in &work.queries {
-            answer.query_results.insert(id.clone(), query_result(self.query(query)));
+        self.queries.extend(work.queries);
+        Ok(())
+    }
+
+    /// What the code says to the workflow task, as far as it has come.
+    pub(crate) fn answer(&mut self) -> Result<Answer, Broken> {
+        let mut answer = Answer::default();
+        if std::mem::take(&mut self.is_asked) {
+            answer = self.settle(true)?;
+        }
+        for (id, query) in std::mem::take(&mut self.queries) {
+            answer.query_results.insert(id, query_result(self.query(&query)));
         }
         answer.closes = self.closed;
         Ok(answer)
@@ -124,7 +146,7 @@ impl Execution {
         if events.last().is_some_and(asked) {
             events.pop();
         }
-        self.advance(Work { events, ..Work::default() }).map(drop)
+        self.advance(Work { events, ..Work::default() })
     }
 
     /// Asks the code something. It is not changed by that.
@@ -150,7 +172,7 @@ impl Execution {
     fn look_ahead(&mut self, next: Option<&Turn>) {
         let mut state = self.journal.state();
         state.ahead.clear();
-        for attributes in answers(next) {
+        for (_, attributes) in answers(next) {
             if let E::MarkerRecordedEventAttributes(marker) = attributes
                 && MARKERS.contains(&marker.marker_name.as_str())
             {
@@ -159,6 +181,8 @@ impl Execution {
                 state.ahead.push_back((marker.marker_name.clone(), value));
             }
         }
+        let marks = answers(next).filter_map(|(id, attributes)| local::mark(id, attributes));
+        state.locals.look_ahead(marks);
     }
 
     fn take(
@@ -184,20 +208,22 @@ impl Execution {
         }
         if turn.asks {
             self.last_started = last;
-            updates::deliver(&self.journal, &mut self.updates, messages, answers(next), last);
+            let answers = answers(next).map(|(_, attributes)| attributes);
+            updates::deliver(&self.journal, &mut self.updates, messages, answers, last);
             self.run()?;
         }
         Ok(())
     }
 
     /// The time of a turn is that of its question.
-    fn set_time(&self, turn: &Turn) {
+    fn set_time(&mut self, turn: &Turn) {
         if let Some(time) = turn.events.last().and_then(|event| event.event_time.as_ref()) {
-            self.journal.state().now = instant(time);
+            self.asked_at = span::time_from_wire(time);
+            self.journal.state().now = self.asked_at;
         }
     }
 
-    fn run(&mut self) -> Result<(), Broken> {
+    pub(super) fn run(&mut self) -> Result<(), Broken> {
         match &mut self.tasks {
             Some(tasks) => tasks.run(&self.journal).map_err(|panic| Broken::Panic(panic.0)),
             None => Ok(()),
@@ -205,7 +231,7 @@ impl Execution {
     }
 
     /// After a turn: what the code issued goes to the engine, and is to be found in history.
-    fn settle(&mut self, answer: &mut Answer, live: bool) -> Result<(), Broken> {
+    fn settle(&mut self, live: bool) -> Result<Answer, Broken> {
         self.end();
         let (commands, messages, cancelled) = {
             let mut state = self.journal.state();
@@ -216,14 +242,16 @@ impl Execution {
             let first = "the first event is not the start of a workflow".to_owned();
             return Err(Broken::Incomplete(first));
         }
-        if live {
-            answer.commands = commands.iter().map(|issued| issued.command.clone()).collect();
-            answer.messages = messages;
-            answer.cancelled = cancelled;
-        }
+        let sent = commands.iter().filter(|_| live).map(|issued| issued.command.clone());
+        let sent = sent.collect();
         // A refusal leaves no event.
         self.expected.extend(commands.into_iter().filter(|issued| !updates::is_refusal(issued)));
-        Ok(())
+        Ok(Answer { commands: sent, messages, cancelled, ..Answer::default() })
+    }
+
+    /// Whether the code has come to its end.
+    pub(super) fn has_ended(&self) -> bool {
+        self.closed || self.tasks.as_ref().is_some_and(Tasks::has_ended)
     }
 
     /// If the code has ended, the run closes.
@@ -277,7 +305,10 @@ impl Execution {
     fn apply(&mut self, event: &HistoryEvent) -> Result<(), Broken> {
         let Some(attributes) = &event.attributes else { return Ok(()) };
         match attributes {
-            E::WorkflowExecutionStartedEventAttributes(started) => self.begin(started)?,
+            E::WorkflowExecutionStartedEventAttributes(started) => {
+                let at = event.event_time.as_ref().map_or(UNIX_EPOCH, span::time_from_wire);
+                self.begin(started, at)?;
+            }
             E::WorkflowExecutionSignaledEventAttributes(signal) => {
                 let input = signal.input.clone();
                 self.journal.state().inbox.put(&signal.signal_name, input);
@@ -299,17 +330,16 @@ impl Execution {
         Ok(())
     }
 
-    fn begin(&mut self, started: &WorkflowExecutionStartedEventAttributes) -> Result<(), Broken> {
-        let name = started.workflow_type.as_ref().map(|it| it.name.clone()).unwrap_or_default();
-        {
+    fn begin(
+        &mut self,
+        started: &WorkflowExecutionStartedEventAttributes,
+        at: SystemTime,
+    ) -> Result<(), Broken> {
+        let name = {
             let mut state = self.journal.state();
-            state.info.original_run_id.clone_from(&started.original_execution_run_id);
-            state.info.workflow_type.clone_from(&name);
-            state.info.attempt = u32::try_from(started.attempt).unwrap_or(1).max(1);
-            if let Some(queue) = &started.task_queue {
-                state.info.task_queue.clone_from(&queue.name);
-            }
-        }
+            state.info.begin(started, at);
+            state.info.workflow_type.clone()
+        };
         let registry = Arc::clone(&self.journal.registry);
         let Some(workflow) = registry.workflow(&name) else {
             let known = registry.names().0.into_iter().map(str::to_owned).collect();
@@ -380,10 +410,4 @@ fn query_result(answered: Result<Option<Payloads>, Failure>) -> WorkflowQueryRes
             ..WorkflowQueryResult::default()
         },
     }
-}
-
-fn instant(time: &prost_types::Timestamp) -> SystemTime {
-    let seconds = u64::try_from(time.seconds).unwrap_or_default();
-    let nanos = u32::try_from(time.nanos).unwrap_or_default();
-    UNIX_EPOCH + Duration::new(seconds, nanos)
 }

@@ -8,7 +8,7 @@ use steadfast_proto::{
 };
 
 use super::broken::NonDeterminism;
-use crate::{span, workflow::Issued};
+use crate::{fields::Fields, span, workflow::Issued};
 
 /// Whether an event is the trace of this command; if not, what is wrong.
 pub(crate) fn check(issued: Option<&Issued>, event: &HistoryEvent) -> Result<(), NonDeterminism> {
@@ -79,6 +79,21 @@ fn fits(issued: &Issued, event: &HistoryEvent) -> bool {
             let to = event.workflow_execution.as_ref().map(|to| to.workflow_id.as_str());
             Some(command.workflow_id.as_str()) == to
         }
+        (
+            C::UpsertWorkflowSearchAttributesCommandAttributes(command),
+            E::UpsertWorkflowSearchAttributesEventAttributes(event),
+        ) => {
+            // A server may add to the values what type they are of.
+            let of = |it: &Option<_>| Fields::of_search_attributes(it.as_ref());
+            of(&command.search_attributes).has_names_of(&of(&event.search_attributes))
+        }
+        (
+            C::ModifyWorkflowPropertiesCommandAttributes(command),
+            E::WorkflowPropertiesModifiedEventAttributes(event),
+        ) => {
+            let of = |it: &Option<_>| Fields::of_memo(it.as_ref());
+            of(&command.upserted_memo).has_names_of(&of(&event.upserted_memo))
+        }
         _ => closes(command, event),
     }
 }
@@ -134,6 +149,14 @@ fn asks(command: &Command) -> String {
         Some(C::SignalExternalWorkflowExecutionCommandAttributes(it)) => {
             format!("sends signal {:?}", it.signal_name)
         }
+        Some(C::UpsertWorkflowSearchAttributesCommandAttributes(it)) => {
+            let names = Fields::of_search_attributes(it.search_attributes.as_ref());
+            format!("sets search attributes {:?}", names.names())
+        }
+        Some(C::ModifyWorkflowPropertiesCommandAttributes(it)) => {
+            let names = Fields::of_memo(it.upserted_memo.as_ref());
+            format!("changes the memo {:?}", names.names())
+        }
         Some(C::CompleteWorkflowExecutionCommandAttributes(_)) => "completes".to_owned(),
         Some(C::FailWorkflowExecutionCommandAttributes(it)) => {
             let message = it.failure.as_ref().map(|it| it.message.as_str()).unwrap_or_default();
@@ -162,6 +185,13 @@ fn describe(event: &HistoryEvent) -> String {
         }
         Some(E::SignalExternalWorkflowExecutionInitiatedEventAttributes(it)) => {
             format!("{kind:?} {:?}", it.signal_name)
+        }
+        Some(E::UpsertWorkflowSearchAttributesEventAttributes(it)) => {
+            let names = Fields::of_search_attributes(it.search_attributes.as_ref());
+            format!("{kind:?} {:?}", names.names())
+        }
+        Some(E::WorkflowPropertiesModifiedEventAttributes(it)) => {
+            format!("{kind:?} {:?}", Fields::of_memo(it.upserted_memo.as_ref()).names())
         }
         _ => format!("{kind:?}"),
     }

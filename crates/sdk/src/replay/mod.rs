@@ -12,8 +12,10 @@ mod broken;
 mod ends;
 mod execution;
 mod expect;
+mod local;
 mod turns;
 mod updates;
 
 pub use broken::{Broken, NonDeterminism};
 pub(crate) use execution::{Answer, Execution, Work};
+pub(crate) use local::LocalEnd;

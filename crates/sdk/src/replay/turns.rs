@@ -65,8 +65,10 @@ pub(crate) fn is_command(event: &HistoryEvent) -> bool {
     )
 }
 
-/// The commands at the beginning of a turn: what the code answered to the turn before.
-pub(crate) fn answers(turn: Option<&Turn>) -> impl Iterator<Item = &Attributes> {
+/// The commands at the beginning of a turn: what the code answered to the turn before, and the events
+/// that say so.
+pub(crate) fn answers(turn: Option<&Turn>) -> impl Iterator<Item = (i64, &Attributes)> {
     let events = turn.map(|turn| turn.events.as_slice()).unwrap_or_default();
-    events.iter().filter(|event| is_command(event)).filter_map(|event| event.attributes.as_ref())
+    let commands = events.iter().filter(|event| is_command(event));
+    commands.filter_map(|event| Some((event.event_id, event.attributes.as_ref()?)))
 }

@@ -27,13 +27,12 @@ enum Ended {
 /// Runs an attempt and tells the engine how it ended.
 pub(crate) async fn run(shared: &Arc<Shared>, mut task: ws::PollActivityTaskQueueResponse) {
     let input = task.input.take();
-    let token = std::mem::take(&mut task.task_token);
     let info = ActivityInfo::of(&shared.settings.namespace, &mut task);
+    let token = std::mem::take(&mut task.task_token);
     let key = (info.run_id.clone(), info.activity_id.clone());
     let line = Arc::new(Line::default());
     shared.attempts.add(key.clone(), Arc::clone(&line));
-    let (states, door) = (shared.states.clone(), shared.door.clone());
-    let context = ActivityContext::new(info, Arc::clone(&line), states, door);
+    let context = ActivityContext::new(info, Arc::clone(&line), shared.surroundings());
     let ended = match shared.registry.activity(&context.info().activity_type) {
         Some(activity) => {
             let attempt = activity.run(context, input);
@@ -43,6 +42,9 @@ pub(crate) async fn run(shared: &Arc<Shared>, mut task: ws::PollActivityTaskQueu
     };
     shared.attempts.remove(&key);
     if let Ended::Said(result) = ended {
+        if result.as_ref().is_err_and(Failure::is_later) {
+            return;
+        }
         let result = match (result, line.take_writes()) {
             (Ok(result), writes) if !writes.is_empty() => {
                 match write(shared, token.clone(), result, writes).await {
@@ -56,7 +58,8 @@ pub(crate) async fn run(shared: &Arc<Shared>, mut task: ws::PollActivityTaskQueu
     }
 }
 
-fn unknown(shared: &Shared, name: &str) -> Failure {
+/// The failure of an attempt of an activity that nobody has registered.
+pub(super) fn unknown(shared: &Shared, name: &str) -> Failure {
     let known = shared.registry.names().1;
     // Another worker of the queue, or the next version of this one, may have it.
     Failure::new(format!("no activity {name:?} is registered here; there are {known:?}"))

@@ -8,6 +8,7 @@
 mod activities;
 mod attempt;
 mod cache;
+mod local;
 mod workflows;
 
 use std::{sync::Arc, time::Duration};
@@ -19,7 +20,7 @@ use tokio::{
 };
 
 use self::{activities::Attempts, cache::Cache};
-use crate::{door::Door, state::States, workflow::Registry};
+use crate::{activity::Surroundings, door::Door, state::States, workflow::Registry};
 
 /// How much a worker does at once.
 #[derive(Clone, Debug)]
@@ -43,6 +44,10 @@ pub(crate) struct Shared {
     cache: Cache,
     attempts: Attempts,
     slots: Arc<Semaphore>,
+    /// Room for local activities, apart from the others: a poll for those holds its room.
+    local_slots: Semaphore,
+    /// Held by answers that wait for local activities.
+    busy: Arc<Semaphore>,
     stop: watch::Receiver<bool>,
 }
 
@@ -70,6 +75,8 @@ impl Worker {
             cache: Cache::new(settings.cached_workflows),
             attempts: Attempts::default(),
             slots: Arc::new(Semaphore::new(settings.activities_at_once)),
+            local_slots: Semaphore::new(settings.activities_at_once),
+            busy: Arc::new(Semaphore::new(BUSY_MAX)),
             settings,
             clock,
             states,
@@ -94,16 +101,26 @@ impl Worker {
         // Whoever polls hears it; nobody is left to hear it otherwise.
         let _ = self.stop.send(true);
         while self.pollers.join_next().await.is_some() {}
-        let all = u32::try_from(self.shared.settings.activities_at_once).unwrap_or(u32::MAX);
-        let done = self.shared.slots.acquire_many(all);
+        let all = |room: usize| u32::try_from(room).unwrap_or(u32::MAX);
+        let Shared { slots, busy, settings, .. } = &*self.shared;
+        let done = async {
+            let _attempts = slots.acquire_many(all(settings.activities_at_once)).await;
+            let _answers = busy.acquire_many(all(BUSY_MAX)).await;
+        };
         tokio::select! {
-            _ = done => {}
+            () = done => {}
             () = self.shared.clock.sleep(patience) => {}
         }
     }
 }
 
 impl Shared {
+    /// What all attempts share.
+    fn surroundings(&self) -> Surroundings {
+        let (states, door) = (self.states.clone(), self.door.clone());
+        Surroundings { states, door, stop: self.stop.clone() }
+    }
+
     /// Waits until the worker is to stop.
     async fn stopped(&self) {
         let mut stop = self.stop.clone();
@@ -132,3 +149,6 @@ impl Shared {
         }
     }
 }
+
+/// More answers than wait for local activities at any time.
+const BUSY_MAX: usize = 1 << 20;

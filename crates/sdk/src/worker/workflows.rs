@@ -13,7 +13,10 @@ use steadfast_proto::{
 };
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::{Shared, activities};
+use super::{
+    Shared, activities,
+    local::{Local, Unanswered},
+};
 use crate::{
     replay::{Answer, Broken, Execution, Work},
     span,
@@ -82,41 +85,72 @@ async fn answer_all(shared: Arc<Shared>, task: ws::PollWorkflowTaskQueueResponse
 }
 
 /// Answers one workflow task; gives the next one, if there is one at once.
+///
+/// While the code waits for local activities, the task is answered as far as the code has come before
+/// its time is up, and taken again.
 async fn answer(
     shared: &Arc<Shared>,
     mut task: ws::PollWorkflowTaskQueueResponse,
 ) -> Result<Option<ws::PollWorkflowTaskQueueResponse>, Error> {
     let run = task.workflow_execution.clone().unwrap_or_default();
-    let (mut execution, events) = prepare(shared, &mut task).await?;
-    let work = Work {
-        events,
-        messages: std::mem::take(&mut task.messages),
-        queries: std::mem::take(&mut task.queries).into_iter().collect(),
-    };
-    match execution.advance(work) {
-        Ok(answer) => complete(shared, task.task_token, run, execution, answer).await,
-        Err(broken) => {
-            // Dropped before the engine hears of it: the next task replays from the start.
-            drop(execution);
-            fail(shared, task.task_token, &run, &broken).await?;
-            Ok(None)
+    let mut local = Local::new(shared, &run);
+    let mut kept = shared.cache.take(&run.run_id);
+    loop {
+        let (mut execution, events) = prepare(shared, &mut task, kept).await?;
+        let work = Work {
+            events,
+            messages: std::mem::take(&mut task.messages),
+            queries: std::mem::take(&mut task.queries).into_iter().collect(),
+        };
+        let (answer, goes_on) = match ask(&mut execution, &mut local, work).await {
+            Ok(answer) => answer,
+            Err(Unanswered::Broken(broken)) => {
+                // Dropped before the engine hears of it: the next task replays from the start.
+                drop((execution, local));
+                fail(shared, task.task_token, &run, &broken).await?;
+                return Ok(None);
+            }
+            Err(Unanswered::Gone) => return Ok(None),
+        };
+        let closes = answer.closes;
+        // On an error the execution is dropped: it has commands that history does not.
+        let next = complete(shared, task.task_token, &run, answer, goes_on).await?;
+        if !goes_on {
+            if !closes {
+                shared.cache.put(run.run_id.clone(), execution);
+            }
+            return Ok(next);
         }
+        // What runs here is for nothing if somebody else gets the task.
+        let Some(next) = next else { return Ok(None) };
+        (task, kept) = (next, Some(execution));
     }
+}
+
+/// Has the code answer; says whether local activities of it go on.
+async fn ask(
+    execution: &mut Execution,
+    local: &mut Local<'_>,
+    work: Work,
+) -> Result<(Answer, bool), Unanswered> {
+    execution.advance(work)?;
+    let goes_on = local.work(execution).await?;
+    Ok((execution.answer()?, goes_on))
 }
 
 /// The run's execution, and the events that are new to it.
 async fn prepare(
     shared: &Shared,
     task: &mut ws::PollWorkflowTaskQueueResponse,
+    kept: Option<Execution>,
 ) -> Result<(Execution, Vec<HistoryEvent>), Error> {
     let run = task.workflow_execution.clone().unwrap_or_default();
     let mut events = task.history.take().map(|history| history.events).unwrap_or_default();
     let token = std::mem::take(&mut task.next_page_token);
     let first = events.first().map_or(0, |event| event.event_id);
-    let cached = shared.cache.take(&run.run_id);
     let fits = |execution: &Execution| first == 0 || first == execution.last_started() + 1;
     let namespace = &shared.settings.namespace;
-    if let Some(execution) = cached.filter(fits) {
+    if let Some(execution) = kept.filter(fits) {
         shared.door.read_on(namespace, &run, token, &mut events).await?;
         return Ok((execution, events));
     }
@@ -128,22 +162,18 @@ async fn prepare(
             events.retain(|event| event.event_id <= task.started_event_id);
         }
     }
-    let info = WorkflowInfo {
-        namespace: namespace.clone(),
-        workflow_id: run.workflow_id,
-        run_id: run.run_id,
-        task_queue: shared.settings.task_queue.clone(),
-        ..WorkflowInfo::default()
-    };
+    let queue = shared.settings.task_queue.clone();
+    let info = WorkflowInfo::new(namespace.clone(), run.workflow_id, run.run_id, queue);
     Ok((Execution::new(Arc::clone(&shared.registry), info), events))
 }
 
+/// Tells the engine what the code says; gives the next task, if there is one at once.
 async fn complete(
     shared: &Arc<Shared>,
     task_token: Vec<u8>,
-    run: WorkflowExecution,
-    execution: Execution,
+    run: &WorkflowExecution,
     mut answer: Answer,
+    goes_on: bool,
 ) -> Result<Option<ws::PollWorkflowTaskQueueResponse>, Error> {
     let slots = reserve_eager(shared, &mut answer);
     let request = ws::RespondWorkflowTaskCompletedRequest {
@@ -154,17 +184,14 @@ async fn complete(
         identity: shared.settings.identity.clone(),
         namespace: shared.settings.namespace.clone(),
         return_new_workflow_task: true,
+        force_create_new_workflow_task: goes_on,
         sticky_attributes: Some(StickyExecutionAttributes {
             worker_task_queue: Some(sticky(shared)),
             schedule_to_start_timeout: Some(span::to_wire(STICKY)),
         }),
         ..ws::RespondWorkflowTaskCompletedRequest::default()
     };
-    // On an error the execution is dropped: it has commands that history does not.
     let response = shared.door.respond_workflow_task_completed(request).await?;
-    if !answer.closes {
-        shared.cache.put(run.run_id.clone(), execution);
-    }
     for activity_id in answer.cancelled {
         shared.attempts.cancel(&run.run_id, &activity_id);
     }
@@ -230,7 +257,7 @@ async fn answer_query(
         answered
     } else {
         // Not kept: it has seen events that the next workflow task brings again.
-        let (mut execution, events) = prepare(shared, &mut task).await?;
+        let (mut execution, events) = prepare(shared, &mut task, None).await?;
         let replayed = execution.replay(events);
         replayed.map_err(|broken| broken.to_failure()).and_then(|()| execution.query(&query))
     };

@@ -13,7 +13,6 @@ use steadfast_proto::{
     command::{Command, ScheduleActivityTaskCommandAttributes, command::Attributes},
     common::{ActivityType, Payloads},
     enums::CommandType,
-    sdk::UserMetadata,
     taskqueue::TaskQueue,
 };
 
@@ -28,6 +27,7 @@ use crate::{
     header,
     payload::{self, CodecError},
     policy::RetryPolicy,
+    priority::Priority,
     span,
 };
 
@@ -124,6 +124,11 @@ impl<T: DeserializeOwned> ActivityCall<T> {
         self.with(|options| options.kind(kind))
     }
 
+    /// Whether it comes before others of its queue.
+    pub fn priority(self, priority: Priority) -> Self {
+        self.with(|options| options.priority(priority))
+    }
+
     /// A line that people see beside it.
     pub fn summary(self, summary: impl Into<String>) -> Self {
         self.with(|options| options.summary(summary))
@@ -199,12 +204,11 @@ fn schedule_command(
         heartbeat_timeout: wire(options.heartbeat),
         retry_policy: Some(policy.wire.clone()),
         request_eager_execution: queue == own_queue,
+        priority: options.priority.as_ref().map(Priority::to_wire),
         ..ScheduleActivityTaskCommandAttributes::default()
     };
-    let summary = options.summary.as_deref().and_then(|text| payload::encode(text).ok());
     Command {
-        user_metadata: summary
-            .map(|summary| UserMetadata { summary: Some(summary), ..UserMetadata::default() }),
+        user_metadata: options.summary.as_deref().and_then(payload::summary),
         ..command(
             CommandType::ScheduleActivityTask,
             Attributes::ScheduleActivityTaskCommandAttributes(attributes),

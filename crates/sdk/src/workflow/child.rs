@@ -26,8 +26,10 @@ use super::{
 };
 use crate::{
     error::{Cancelled, ChildError, Failure},
+    fields::Fields,
     payload::{self, CodecError},
     policy::RetryPolicy,
+    priority::Priority,
     span,
 };
 
@@ -54,6 +56,11 @@ pub struct ChildCall<T> {
     parent_close: ParentClosePolicy,
     reuse: WorkflowIdReusePolicy,
     cron: String,
+    task_timeout: Option<Duration>,
+    memo: Fields,
+    search_attributes: Fields,
+    priority: Option<Priority>,
+    summary: Option<String>,
     on_cancel: OnCancel,
     result: PhantomData<fn() -> T>,
 }
@@ -96,6 +103,11 @@ impl<T: DeserializeOwned> ChildCall<T> {
             parent_close: ParentClosePolicy::Terminate,
             reuse: WorkflowIdReusePolicy::AllowDuplicate,
             cron: String::new(),
+            task_timeout: None,
+            memo: Fields::default(),
+            search_attributes: Fields::default(),
+            priority: None,
+            summary: None,
             on_cancel: OnCancel::Wait,
             result: PhantomData,
         }
@@ -140,6 +152,35 @@ impl<T: DeserializeOwned> ChildCall<T> {
     /// Has it run again and again.
     pub fn cron(self, schedule: impl Into<String>) -> Self {
         Self { cron: schedule.into(), ..self }
+    }
+
+    /// How long a worker may have one of its tasks for.
+    pub fn task_timeout(self, span: Duration) -> Self {
+        Self { task_timeout: Some(span), ..self }
+    }
+
+    /// Something to be kept beside it.
+    pub fn memo(self, key: impl Into<String>, value: &impl Serialize) -> Result<Self, CodecError> {
+        Ok(Self { memo: self.memo.with(key, value)?, ..self })
+    }
+
+    /// Something that lists can ask for. The attribute must be known to the namespace.
+    pub fn search_attribute(
+        self,
+        name: impl Into<String>,
+        value: &impl Serialize,
+    ) -> Result<Self, CodecError> {
+        Ok(Self { search_attributes: self.search_attributes.with(name, value)?, ..self })
+    }
+
+    /// Whose tasks come first; as its parent's do, if nothing is said.
+    pub fn priority(self, priority: Priority) -> Self {
+        Self { priority: Some(priority), ..self }
+    }
+
+    /// A line that people see beside it.
+    pub fn summary(self, summary: impl Into<String>) -> Self {
+        Self { summary: Some(summary.into()), ..self }
     }
 
     /// What a cancellation does to it. It is waited for, unless this says otherwise.
@@ -195,12 +236,19 @@ impl<T: DeserializeOwned> ChildCall<T> {
             workflow_id_reuse_policy: self.reuse.into(),
             retry_policy: self.retry.as_ref().map(|policy| policy.carried().wire.clone()),
             cron_schedule: self.cron.clone(),
+            workflow_task_timeout: self.task_timeout.map(span::to_wire),
+            memo: self.memo.clone().into_memo(),
+            search_attributes: self.search_attributes.clone().into_search_attributes(),
+            priority: self.priority.as_ref().map(Priority::to_wire),
             ..Start::default()
         };
-        command(
-            CommandType::StartChildWorkflowExecution,
-            Attributes::StartChildWorkflowExecutionCommandAttributes(attributes),
-        )
+        Command {
+            user_metadata: self.summary.as_deref().and_then(payload::summary),
+            ..command(
+                CommandType::StartChildWorkflowExecution,
+                Attributes::StartChildWorkflowExecutionCommandAttributes(attributes),
+            )
+        }
     }
 }
 

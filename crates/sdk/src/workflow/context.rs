@@ -10,12 +10,7 @@ use std::{
 };
 
 use serde::{Serialize, de::DeserializeOwned};
-use steadfast_proto::{
-    command::ContinueAsNewWorkflowExecutionCommandAttributes as ContinueAsNew,
-    common::{Payloads, WorkflowType},
-    enums::ContinueAsNewInitiator,
-    taskqueue::TaskQueue,
-};
+use steadfast_proto::common::Payloads;
 use uuid::Uuid;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -25,8 +20,11 @@ use super::{
     definition::WorkflowFn,
     external::ExternalWorkflow,
     handlers::UpdateHandler,
+    info::WorkflowInfo,
     journal::Journal,
+    local::LocalActivityCall,
     marker,
+    next::NextRun,
     saga::Saga,
     scope::{CancelScope, Cancellation, ROOT},
     signal::Signals,
@@ -39,30 +37,6 @@ use crate::{
     input::Input,
     payload::{self, CodecError},
 };
-
-/// Who a run is.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct WorkflowInfo {
-    /// The namespace.
-    pub namespace: String,
-    /// The id that whoever started it gave it.
-    pub workflow_id: String,
-    /// The id of this run.
-    pub run_id: String,
-    /// The first run id that this run comes from: a reset keeps it.
-    pub original_run_id: String,
-    /// The name of the workflow.
-    pub workflow_type: String,
-    /// The queue that its tasks are on.
-    pub task_queue: String,
-    /// The attempt, if the workflow as a whole is retried.
-    pub attempt: u32,
-    /// How long its history is.
-    pub history_length: u64,
-    /// Whether the history is so long that it should go on as a new run.
-    pub should_continue_as_new: bool,
-}
 
 /// What a workflow's code can do.
 ///
@@ -98,6 +72,27 @@ impl WorkflowContext {
         input: &impl Serialize,
     ) -> ActivityCall<T> {
         ActivityCall::new(self.clone(), name.into(), payload::encode_one(input))
+    }
+
+    /// Calls an activity that is short and may be done again, in this very step: see
+    /// [`LocalActivityCall`].
+    #[expect(clippy::needless_pass_by_value, reason = "a function is named, not lent")]
+    pub fn local_activity<F, Shape, I>(&self, _: F, input: I) -> LocalActivityCall<F::Output>
+    where
+        F: ActivityFn<Shape>,
+        I: Input<F::Input>,
+    {
+        let name = self.journal.registry.name_of::<F>().to_owned();
+        LocalActivityCall::new(self.clone(), name, input.encode())
+    }
+
+    /// Calls a local activity by its name. It must be registered where the workflow is.
+    pub fn local_activity_named<T: DeserializeOwned>(
+        &self,
+        name: impl Into<String>,
+        input: &impl Serialize,
+    ) -> LocalActivityCall<T> {
+        LocalActivityCall::new(self.clone(), name.into(), payload::encode_one(input))
     }
 
     /// Waits. The wait outlives the process.
@@ -313,20 +308,17 @@ impl WorkflowContext {
     /// Goes on as a new run of the same workflow, with an empty history: `return
     /// ctx.continue_as_new(&next)`.
     pub fn continue_as_new<T>(&self, input: &impl Serialize) -> Result<T, Failure> {
-        let info = self.info();
-        self.continue_as(&info.workflow_type, input)
+        self.next_run(input).go()
     }
 
     /// As [`continue_as_new`](Self::continue_as_new), as another workflow.
     pub fn continue_as<T>(&self, workflow: &str, input: &impl Serialize) -> Result<T, Failure> {
-        let info = self.info();
-        Err(Failure::going_on(ContinueAsNew {
-            workflow_type: Some(WorkflowType { name: workflow.to_owned() }),
-            task_queue: Some(TaskQueue { name: info.task_queue, ..TaskQueue::default() }),
-            input: payload::encode_one(input)?,
-            initiator: ContinueAsNewInitiator::Workflow.into(),
-            ..ContinueAsNew::default()
-        }))
+        self.next_run(input).workflow(workflow).go()
+    }
+
+    /// As [`continue_as_new`](Self::continue_as_new), with more to say about the new run.
+    pub fn next_run(&self, input: &impl Serialize) -> NextRun {
+        NextRun::new(self, input)
     }
 }
 

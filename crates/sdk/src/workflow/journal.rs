@@ -20,8 +20,9 @@ use steadfast_proto::{
 };
 
 use super::{
-    context::WorkflowInfo,
     handlers::{Handlers, UpdateTurn},
+    info::WorkflowInfo,
+    locals::Locals,
     pending::OnCancel,
     registry::Registry,
     scope::{ROOT, Scopes},
@@ -38,6 +39,8 @@ pub(crate) type Outcome = Result<Option<Payloads>, Box<Wire>>;
 pub(crate) enum Kind {
     /// An activity.
     Activity { id: String, on_cancel: OnCancel },
+    /// A local activity.
+    Local { seq: u32, on_cancel: OnCancel },
     /// A timer.
     Timer { id: String },
     /// A child workflow's start.
@@ -111,6 +114,7 @@ pub(crate) struct State {
     pub(crate) messages: Vec<protocol::Message>,
     pub(crate) scopes: Scopes,
     pub(crate) inbox: Inbox,
+    pub(crate) locals: Locals,
     pub(crate) handlers: Handlers,
     pub(crate) updates: VecDeque<UpdateTurn>,
     /// Code that was begun beside the main one: the handlers of updates.
@@ -143,6 +147,7 @@ impl Journal {
             messages: Vec::new(),
             scopes: Scopes::new(),
             inbox: Inbox::default(),
+            locals: Locals::default(),
             handlers: Handlers::default(),
             updates: VecDeque::new(),
             spawned: Vec::new(),
@@ -291,7 +296,9 @@ impl State {
     pub(crate) fn abandon(&mut self, number: u64) {
         let Some(slot) = self.slots.get(&number) else { return };
         let open = slot.outcome.is_none();
-        if open && !self.closing {
+        if let Kind::Local { seq, .. } = slot.kind {
+            self.locals.stop(seq, false);
+        } else if open && !self.closing {
             self.request_cancel(number);
         }
         self.forget(number);
@@ -316,12 +323,13 @@ impl State {
             let waits = matches!(
                 slot.kind,
                 Kind::Activity { on_cancel: OnCancel::Wait, .. }
+                    | Kind::Local { on_cancel: OnCancel::Wait, .. }
                     | Kind::Child { on_cancel: OnCancel::Wait, .. }
                     | Kind::ChildStart
                     | Kind::External
             );
-            self.request_cancel(number);
-            if !waits {
+            let goes_on = self.request_cancel(number);
+            if !waits || !goes_on {
                 self.resolve(number, Err(Box::new(Failure::cancelled(None).into_wire())));
             }
         }
@@ -342,21 +350,24 @@ impl State {
         self.watchers.push(waker.clone());
     }
 
-    /// Takes back a command that has not been sent, or sends another one that cancels it.
-    fn request_cancel(&mut self, number: u64) {
+    /// Takes back a command that has not been sent, or sends another one that cancels it. Says
+    /// whether it has begun, so that there is something to wait for.
+    fn request_cancel(&mut self, number: u64) -> bool {
+        let Some(slot) = self.slots.get_mut(&number) else { return false };
+        if let Kind::Local { seq, on_cancel } = slot.kind {
+            return self.locals.stop(seq, on_cancel == OnCancel::Wait);
+        }
         let unsent = self.commands.iter().position(|issued| issued.slot == Some(number));
         if let Some(unsent) = unsent {
-            let retractable = self.slots.get(&number).is_some_and(Slot::retractable);
+            let retractable = slot.retractable();
             if retractable {
                 self.commands.remove(unsent);
             }
-            return;
+            return !retractable;
         }
-        let Some(slot) = self.slots.get_mut(&number) else { return };
-        if slot.cancel_requested {
-            return;
+        if std::mem::replace(&mut slot.cancel_requested, true) {
+            return true;
         }
-        slot.cancel_requested = true;
         if let Kind::Activity { id, .. } = &slot.kind {
             self.cancelled.push(id.clone());
         }
@@ -364,6 +375,7 @@ impl State {
             let cancels = Some(number);
             self.commands.push(Issued { command, slot: None, cancels, exact: false });
         }
+        true
     }
 
     fn forget(&mut self, number: u64) {
@@ -409,7 +421,11 @@ impl Slot {
                     ),
                 ))
             }
-            Kind::Activity { .. } | Kind::Child { .. } | Kind::ChildStart | Kind::External => None,
+            Kind::Activity { .. }
+            | Kind::Local { .. }
+            | Kind::Child { .. }
+            | Kind::ChildStart
+            | Kind::External => None,
         }
     }
 }

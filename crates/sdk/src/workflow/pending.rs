@@ -33,6 +33,11 @@ impl Pending {
         Self { journal, slot, done: false, kept: false }
     }
 
+    /// Where it waits.
+    pub(crate) fn slot(&self) -> u64 {
+        self.slot
+    }
+
     /// What it came to, and at which attempt.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<(Outcome, u32)> {
         let polled = self.journal.state().poll(self.slot, cx);

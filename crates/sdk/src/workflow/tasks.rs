@@ -62,6 +62,11 @@ impl Tasks {
         self.ending.take()
     }
 
+    /// Whether the main code has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ending.is_some()
+    }
+
     /// Polls whoever was woken, in order, until nobody is and no condition holds that somebody waits
     /// for.
     pub(crate) fn run(&mut self, journal: &Journal) -> Result<(), Panicked> {

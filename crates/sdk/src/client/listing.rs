@@ -1,0 +1,126 @@
+//! Lists of workflows, and what is kept beside them.
+
+use serde::de::DeserializeOwned;
+use steadfast_proto::{
+    common::{Memo, SearchAttributes},
+    enums::IndexedValueType,
+    operatorservice::AddSearchAttributesRequest,
+    workflow::WorkflowExecutionInfo,
+    workflowservice as ws,
+};
+
+use super::{Client, error::ClientError};
+use crate::{fields::Fields, payload::CodecError};
+
+/// Lists of workflows.
+impl Client {
+    /// Workflows that a query matches, all of them; empty for all there are.
+    ///
+    /// ```no_run
+    /// # async fn f(client: steadfast::Client) -> Result<(), Box<dyn std::error::Error>> {
+    /// use steadfast::Noted as _;
+    ///
+    /// for run in client.list("ExecutionStatus = 'Running' AND Stage = 'packing'").await? {
+    ///     let owner = run.memo_value::<String>("owner").transpose()?;
+    ///     println!("{:?} is packed for {owner:?}", run.execution);
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub async fn list(&self, query: &str) -> Result<Vec<WorkflowExecutionInfo>, ClientError> {
+        let mut found = Vec::new();
+        let mut next_page_token = Vec::new();
+        loop {
+            let request = ws::ListWorkflowExecutionsRequest {
+                namespace: self.namespace.clone(),
+                query: query.to_owned(),
+                next_page_token,
+                ..ws::ListWorkflowExecutionsRequest::default()
+            };
+            let page = self.door.list_workflow_executions(request).await?;
+            found.extend(page.executions);
+            next_page_token = page.next_page_token;
+            if next_page_token.is_empty() {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// How many workflows a query matches.
+    ///
+    /// ```no_run
+    /// # async fn f(client: steadfast::Client) -> Result<(), steadfast::ClientError> {
+    /// let failed = client.count("ExecutionStatus = 'Failed'").await?;
+    /// # Ok(()) }
+    /// ```
+    pub async fn count(&self, query: &str) -> Result<u64, ClientError> {
+        let request = ws::CountWorkflowExecutionsRequest {
+            namespace: self.namespace.clone(),
+            query: query.to_owned(),
+        };
+        let counted = self.door.count_workflow_executions(request).await?;
+        Ok(u64::try_from(counted.count).unwrap_or_default())
+    }
+
+    /// Makes a search attribute known to the namespace, so that workflows can have it and lists can
+    /// ask for it. One that is known already, and is of the same type, is fine.
+    ///
+    /// ```no_run
+    /// # async fn f(client: steadfast::Client) -> Result<(), steadfast::ClientError> {
+    /// use steadfast::SearchAttributeType;
+    ///
+    /// client.add_search_attribute("Stage", SearchAttributeType::Keyword).await?;
+    /// # Ok(()) }
+    /// ```
+    pub async fn add_search_attribute(
+        &self,
+        name: impl Into<String>,
+        kind: IndexedValueType,
+    ) -> Result<(), ClientError> {
+        let request = AddSearchAttributesRequest {
+            namespace: self.namespace.clone(),
+            search_attributes: [(name.into(), kind.into())].into(),
+        };
+        self.door.add_search_attributes(request).await?;
+        Ok(())
+    }
+}
+
+/// Something with a memo and search attributes: a workflow in a list, or as it is described.
+pub trait Noted {
+    /// What is kept beside it under this key.
+    fn memo_value<T: DeserializeOwned>(&self, key: &str) -> Option<Result<T, CodecError>>;
+
+    /// Its search attribute of this name.
+    fn search_value<T: DeserializeOwned>(&self, name: &str) -> Option<Result<T, CodecError>>;
+}
+
+impl Noted for WorkflowExecutionInfo {
+    fn memo_value<T: DeserializeOwned>(&self, key: &str) -> Option<Result<T, CodecError>> {
+        in_memo(self.memo.as_ref(), key)
+    }
+
+    fn search_value<T: DeserializeOwned>(&self, name: &str) -> Option<Result<T, CodecError>> {
+        in_attributes(self.search_attributes.as_ref(), name)
+    }
+}
+
+impl Noted for ws::DescribeWorkflowExecutionResponse {
+    fn memo_value<T: DeserializeOwned>(&self, key: &str) -> Option<Result<T, CodecError>> {
+        self.workflow_execution_info.as_ref()?.memo_value(key)
+    }
+
+    fn search_value<T: DeserializeOwned>(&self, name: &str) -> Option<Result<T, CodecError>> {
+        self.workflow_execution_info.as_ref()?.search_value(name)
+    }
+}
+
+fn in_memo<T: DeserializeOwned>(memo: Option<&Memo>, key: &str) -> Option<Result<T, CodecError>> {
+    Fields::of_memo(memo).get(key)
+}
+
+fn in_attributes<T: DeserializeOwned>(
+    attributes: Option<&SearchAttributes>,
+    name: &str,
+) -> Option<Result<T, CodecError>> {
+    Fields::of_search_attributes(attributes).get(name)
+}
