@@ -34,9 +34,10 @@ pub use activity::{
 };
 pub use app::{App, AppBuilder, StartError, Synchronous};
 pub use client::{
-    ActivityHandle, ActivityOutcome, Calendar, CalendarField, Client, ClientError, ErrorInfo, Noted,
-    RetriedActivity, RetryMetadata, Schedule, ScheduleDescription, ScheduleHandle, ScheduleSpec, ScheduleSummary,
-    ScheduledStart, StartCall, UpdateCall, UpdateHandle, WorkflowError, WorkflowHandle,
+    ActivityHandle, ActivityOutcome, Calendar, CalendarField, Client, ClientError, ErrorInfo,
+    Noted, RetriedActivity, RetryMetadata, Schedule, ScheduleDescription, ScheduleHandle,
+    ScheduleSpec, ScheduleSummary, ScheduledStart, StartCall, UpdateCall, UpdateHandle,
+    WorkflowError, WorkflowHandle,
 };
 #[cfg(feature = "remote")]
 pub use door::BadServer;
@@ -58,13 +59,13 @@ pub use select::{JoinAll, join_all};
 pub use steadfast_engine::{Code, Engine, Error as ServiceError, Limits};
 pub use steadfast_proto as proto;
 pub use steadfast_proto::enums::{
-    IndexedValueType as SearchAttributeType, ParentClosePolicy, ScheduleOverlapPolicy, WorkflowExecutionStatus, WorkflowIdConflictPolicy,
-    WorkflowIdReusePolicy,
+    IndexedValueType as SearchAttributeType, ParentClosePolicy, ScheduleOverlapPolicy,
+    WorkflowExecutionStatus, WorkflowIdConflictPolicy, WorkflowIdReusePolicy,
 };
 pub use workflow::{
     ActivityCall, CancelScope, ChildCall, ChildHandle, ExternalWorkflow, LocalActivityCall,
-    NextRun, OnCancel, ParentWorkflow, Saga, Signals, StartedActivity, StartedLocalActivity, StateCell, Timer, Until, Workflow,
-    WorkflowContext, WorkflowFn, WorkflowInfo,
+    NextRun, OnCancel, ParentWorkflow, Saga, Signals, StartedActivity, StartedLocalActivity,
+    StateCell, Timer, Until, Workflow, WorkflowContext, WorkflowFn, WorkflowInfo,
 };
 
 #[doc(hidden)]

@@ -28,13 +28,14 @@ async fn order(ctx: WorkflowContext, rounds: u32) -> Result<String, Failure> {
 }
 
 async fn env() -> TestEnv {
-    let env = TestEnv::start(|app| app.workflow(order).workflow(parent)).await.unwrap();
+    let env = TestEnv::start(|app| app.workflow(order).workflow(parent)).await.expect("it works");
     let client = env.client();
-    client.add_search_attribute("Stage", SearchAttributeType::Keyword).await.unwrap();
-    client.add_search_attribute("Weight", SearchAttributeType::Int).await.unwrap();
+    client.add_search_attribute("Stage", SearchAttributeType::Keyword).await.expect("it works");
+    client.add_search_attribute("Weight", SearchAttributeType::Int).await.expect("it works");
     // Known already, and the same: fine.
-    client.add_search_attribute("Stage", SearchAttributeType::Keyword).await.unwrap();
-    let other = client.add_search_attribute("Stage", SearchAttributeType::Int).await.unwrap_err();
+    client.add_search_attribute("Stage", SearchAttributeType::Keyword).await.expect("it works");
+    let other =
+        client.add_search_attribute("Stage", SearchAttributeType::Int).await.expect_err("it fails");
     assert!(other.to_string().contains("Stage"), "{other}");
     env
 }

@@ -17,7 +17,7 @@ async fn report(ctx: WorkflowContext, of: String) -> Result<u32, Failure> {
 }
 
 async fn env() -> TestEnv {
-    TestEnv::start(|app| app.workflow(report)).await.unwrap()
+    TestEnv::start(|app| app.workflow(report)).await.expect("it works")
 }
 
 fn hourly() -> ScheduleSpec {

@@ -74,7 +74,8 @@ async fn listen(ctx: WorkflowContext, (): ()) -> Result<(u64, String), Failure> 
 async fn a_signal_starts_its_workflow_later_if_told_so() {
     let env = TestEnv::start(|app| app.workflow(listen)).await.unwrap();
     let start = env.client().start(listen, ()).id("w");
-    let start = start.start_delay(Duration::from_secs(50)).summary("listens").priority(Priority::level(1));
+    let start =
+        start.start_delay(Duration::from_secs(50)).summary("listens").priority(Priority::level(1));
     let run = start.with_signal("word", &"yes").await.unwrap();
     assert_eq!(run.result().await.unwrap().1, "yes");
     let described = run.describe().await.unwrap();
@@ -149,7 +150,8 @@ async fn working(ctx: WorkflowContext, (): ()) -> Result<String, Failure> {
 async fn an_activity_hears_that_its_worker_stops() {
     let notes = Notes::default();
     let kept = notes.clone();
-    let env = TestEnv::start(move |app| app.workflow(working).activity(endless).state(kept.clone()));
+    let env =
+        TestEnv::start(move |app| app.workflow(working).activity(endless).state(kept.clone()));
     let mut env = env.await.unwrap();
     env.client().start(working, ()).id("w").await.unwrap();
     eventually(&env, || notes.count("begun") == 1).await;

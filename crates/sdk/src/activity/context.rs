@@ -234,6 +234,9 @@ impl ActivityContext {
     /// }
     /// ```
     pub fn complete_later<T>(&self) -> Result<T, Failure> {
+        if self.info.is_local {
+            return Err(Failure::terminal("a local activity cannot be completed later"));
+        }
         Err(Failure::later())
     }
 

@@ -46,7 +46,8 @@ impl FromStr for ActivityToken {
 
     fn from_str(text: &str) -> Result<Self, InvalidToken> {
         let invalid = || InvalidToken { given: text.to_owned() };
-        if text.is_empty() || text.len() % 2 == 1 || !text.bytes().all(|it| it.is_ascii_hexdigit()) {
+        if text.is_empty() || text.len() % 2 == 1 || !text.bytes().all(|it| it.is_ascii_hexdigit())
+        {
             return Err(invalid());
         }
         let byte = |at: usize| u8::from_str_radix(&text[at..at + 2], 16);

@@ -4,11 +4,7 @@ use serde::Serialize;
 use steadfast_proto::{common::WorkflowExecution, workflowservice as ws};
 
 use super::{Client, error::ClientError};
-use crate::{
-    activity::ActivityToken,
-    error::Failure,
-    payload,
-};
+use crate::{activity::ActivityToken, error::Failure, payload};
 
 /// An activity whose attempt said that its end comes from elsewhere: see
 /// [`ActivityContext::complete_later`](crate::ActivityContext::complete_later).

@@ -136,11 +136,7 @@ impl<T: DeserializeOwned> StartCall<T> {
     }
 
     /// Something to be kept beside it.
-    pub fn memo(
-        self,
-        key: impl Into<String>,
-        value: &impl Serialize,
-    ) -> Result<Self, CodecError> {
+    pub fn memo(self, key: impl Into<String>, value: &impl Serialize) -> Result<Self, CodecError> {
         Ok(Self { memo: self.memo.with(key, value)?, ..self })
     }
 

@@ -82,10 +82,8 @@ impl<T: DeserializeOwned> WorkflowHandle<T> {
 
     /// An update that was sent before, by its id.
     pub fn update_handle<R: DeserializeOwned>(&self, id: impl Into<String>) -> UpdateHandle<R> {
-        let reference = update::UpdateRef {
-            workflow_execution: Some(self.latest()),
-            update_id: id.into(),
-        };
+        let reference =
+            update::UpdateRef { workflow_execution: Some(self.latest()), update_id: id.into() };
         UpdateHandle::new(self.client().clone(), reference, None)
     }
 }
@@ -98,8 +96,7 @@ impl<R: DeserializeOwned> UpdateCall<R> {
 
     async fn send(self, stage: Stage) -> Result<UpdateHandle<R>, ClientError> {
         let client = self.client;
-        let request =
-            request(&client, self.execution, self.id, self.name, self.input?, stage);
+        let request = request(&client, self.execution, self.id, self.name, self.input?, stage);
         // Asked again until it is accepted: the same update id is the same update.
         loop {
             let updated = client.door.update_workflow_execution(request.clone()).await?;

@@ -90,7 +90,8 @@ impl<T: DeserializeOwned> StartCall<T> {
         let client = self.client.clone();
         let start = self.request(WorkflowIdConflictPolicy::UseExisting)?;
         let workflow_id = start.workflow_id.clone();
-        let execution = WorkflowExecution { workflow_id: workflow_id.clone(), ..Default::default() };
+        let execution =
+            WorkflowExecution { workflow_id: workflow_id.clone(), ..Default::default() };
         let update =
             update::request(&client, execution, None, name.to_owned(), args, Stage::Completed);
         let operations = [Kind::StartWorkflow(start), Kind::UpdateWorkflow(update)];
@@ -129,9 +130,8 @@ fn both(
 fn first_of(error: Error) -> Error {
     let blamed = match error.detail.as_deref() {
         Some(Detail::MultiOperation(errors)) => {
-            let aborted = |it: &&Error| {
-                !matches!(it.detail.as_deref(), Some(Detail::MultiOperationAborted))
-            };
+            let aborted =
+                |it: &&Error| !matches!(it.detail.as_deref(), Some(Detail::MultiOperationAborted));
             errors.iter().find(aborted).cloned()
         }
         _ => None,

@@ -193,7 +193,7 @@ impl Failure {
 
     /// The attempt does not fail, its end comes from elsewhere.
     pub(crate) fn later() -> Self {
-        let failure = Self::terminal("the end of this activity cannot come from elsewhere");
+        let failure = Self::new("the end of this activity comes from elsewhere");
         Self { instead: Some(Instead::Later), ..failure }
     }
 

@@ -19,10 +19,8 @@ pub(crate) struct LocalEnd {
 
 /// The mark of a local activity, if an event is one.
 pub(super) fn mark(event_id: i64, attributes: &E) -> Option<Mark> {
-    match attributes {
-        E::MarkerRecordedEventAttributes(marker) => Mark::read(event_id, marker),
-        _ => None,
-    }
+    let E::MarkerRecordedEventAttributes(marker) = attributes else { return None };
+    Mark::read(event_id, marker)
 }
 
 impl Execution {

@@ -13,13 +13,9 @@ use steadfast_engine::{Timestamp, failure};
 use steadfast_proto::{
     common::{Payloads, WorkflowExecution},
     enums::{RetryState, TimeoutType},
-    failure::{
-        ActivityFailureInfo, Failure as Wire, TimeoutFailureInfo, failure::FailureInfo,
-    },
+    failure::{ActivityFailureInfo, Failure as Wire, TimeoutFailureInfo, failure::FailureInfo},
 };
-use steadfast_retry::{
-    self as retry, Decision, Place, Policy, Seed, Signals, State, decide,
-};
+use steadfast_retry::{self as retry, Decision, Place, Policy, Seed, Signals, State, decide};
 use tokio::{
     sync::OwnedSemaphorePermit,
     task::{AbortHandle, JoinSet},
@@ -185,8 +181,7 @@ impl Attempts {
                 Ok(result) => return end(&state, Ok(result)),
                 Err(failure) => failure.into_wire(),
             };
-            state.executed =
-                state.executed.saturating_add(self.shared.clock.now().since(began));
+            state.executed = state.executed.saturating_add(self.shared.clock.now().since(began));
             let decision = self.decide(&policy, &state, &failure);
             let Decision::RetryAt { delay, .. } = decision else {
                 return self.given_up(&state, failure, &decision);
@@ -271,15 +266,16 @@ impl Attempts {
     }
 
     fn given_up(&self, state: &State, failure: Wire, decision: &Decision) -> LocalEnd {
-        let is_cancelled = matches!(failure.failure_info, Some(FailureInfo::CanceledFailureInfo(_)));
+        let is_cancelled =
+            matches!(failure.failure_info, Some(FailureInfo::CanceledFailureInfo(_)));
         if is_cancelled && self.line.is_cancelled() {
             return end(state, cancelled());
         }
         let retry_state = match decision {
             // There is nobody to whom it could be shown as parked.
             Decision::Park { .. } => RetryState::NonRetryableFailure,
-            other => {
-                let wire = failure::retry_state(other.retry_state());
+            Decision::RetryAt { .. } | Decision::Exhausted { .. } | Decision::Fail { .. } => {
+                let wire = failure::retry_state(decision.retry_state());
                 RetryState::try_from(wire).unwrap_or_default()
             }
         };

@@ -138,8 +138,12 @@ impl<T: DeserializeOwned> LocalActivityCall<T> {
         let options = ctx.journal.registry.options(&name, options);
         let unlimited = options.start_to_close.is_none() && options.schedule_to_close.is_none();
         let start_to_close = if unlimited { Some(START_TO_CLOSE) } else { options.start_to_close };
+        let (activity_id, scheduled_at) = {
+            let mut state = ctx.journal.state();
+            (state.next_id(), state.now)
+        };
         let task = LocalTask {
-            activity_id: ctx.journal.state().next_id(),
+            activity_id,
             name,
             input,
             policy: options.retry.unwrap_or_default(),
@@ -147,7 +151,7 @@ impl<T: DeserializeOwned> LocalActivityCall<T> {
             schedule_to_close: options.schedule_to_close,
             threshold,
             attempt: 1,
-            scheduled_at: ctx.now(),
+            scheduled_at,
         };
         let stage = ask(&ctx, &task, on_cancel);
         StartedLocalActivity { ctx, on_cancel, task: Some(task), stage, result }

@@ -52,7 +52,7 @@ impl NextRun {
             workflow_type: Some(WorkflowType { name: info.workflow_type.clone() }),
             task_queue: Some(queue(info.task_queue.clone())),
             retry_policy: info.retry.clone(),
-            cron_schedule: info.cron.clone().unwrap_or_default(),
+            cron_schedule: info.cron.unwrap_or_default(),
             ..ContinueAsNew::default()
         };
         Self { input: payload::encode_one(input), wanted, memo, search_attributes }
@@ -89,11 +89,7 @@ impl NextRun {
     }
 
     /// Keeps something beside the new run.
-    pub fn memo(
-        self,
-        key: impl Into<String>,
-        value: &impl Serialize,
-    ) -> Result<Self, CodecError> {
+    pub fn memo(self, key: impl Into<String>, value: &impl Serialize) -> Result<Self, CodecError> {
         Ok(Self { memo: self.memo.with(key, value)?, ..self })
     }
 

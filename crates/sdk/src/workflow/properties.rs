@@ -90,20 +90,18 @@ impl WorkflowContext {
 
 /// The search attributes of the last command, if that is what it sets.
 fn last_upsert(commands: &mut [Issued]) -> Option<&mut SearchAttributes> {
-    match commands.last_mut()?.command.attributes.as_mut()? {
-        Attributes::UpsertWorkflowSearchAttributesCommandAttributes(it) => {
-            it.search_attributes.as_mut()
-        }
-        _ => None,
-    }
+    let last = commands.last_mut()?.command.attributes.as_mut()?;
+    let Attributes::UpsertWorkflowSearchAttributesCommandAttributes(upsert) = last else {
+        return None;
+    };
+    upsert.search_attributes.as_mut()
 }
 
 /// The memo of the last command, if that is what it changes.
 fn last_modify(commands: &mut [Issued]) -> Option<&mut Memo> {
-    match commands.last_mut()?.command.attributes.as_mut()? {
-        Attributes::ModifyWorkflowPropertiesCommandAttributes(it) => it.upserted_memo.as_mut(),
-        _ => None,
-    }
+    let last = commands.last_mut()?.command.attributes.as_mut()?;
+    let Attributes::ModifyWorkflowPropertiesCommandAttributes(modify) = last else { return None };
+    modify.upserted_memo.as_mut()
 }
 
 fn upsert_command(name: String, value: Payload) -> Command {

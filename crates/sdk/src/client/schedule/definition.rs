@@ -166,7 +166,9 @@ impl Schedule {
     }
 }
 
-fn action<T: DeserializeOwned>(start: StartCall<T>) -> Result<NewWorkflowExecutionInfo, CodecError> {
+fn action<T: DeserializeOwned>(
+    start: StartCall<T>,
+) -> Result<NewWorkflowExecutionInfo, CodecError> {
     let has_id = start.has_id();
     let start = start.request(WorkflowIdConflictPolicy::Unspecified)?;
     Ok(NewWorkflowExecutionInfo {

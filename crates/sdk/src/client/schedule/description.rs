@@ -92,7 +92,7 @@ impl ScheduleDescription {
             skipped: number(info.overlap_skipped),
             running: info.running_workflows.into_iter().map(|run| run.workflow_id).collect(),
             recent: info.recent_actions.into_iter().map(ScheduledStart::of).collect(),
-            next: times(info.future_action_times),
+            next: times(&info.future_action_times),
             created_at: info.create_time.as_ref().map(span::time_from_wire),
             updated_at: info.update_time.as_ref().map(span::time_from_wire),
             memo: Fields::of_memo(response.memo.as_ref()),
@@ -123,7 +123,7 @@ impl ScheduleSummary {
             is_paused: info.paused,
             note: info.notes,
             recent: info.recent_actions.into_iter().map(ScheduledStart::of).collect(),
-            next: times(info.future_action_times),
+            next: times(&info.future_action_times),
             memo: Fields::of_memo(entry.memo.as_ref()),
             search_attributes: Fields::of_search_attributes(entry.search_attributes.as_ref()),
         }
@@ -158,7 +158,7 @@ impl ScheduledStart {
     }
 }
 
-pub(super) fn times(wire: Vec<Timestamp>) -> Vec<SystemTime> {
+pub(super) fn times(wire: &[Timestamp]) -> Vec<SystemTime> {
     wire.iter().map(span::time_from_wire).collect()
 }
 

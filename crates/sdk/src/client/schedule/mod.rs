@@ -120,10 +120,7 @@ impl ScheduleHandle {
     /// nightly.update(|schedule| schedule.at(hourly.clone()).note("more often")).await?;
     /// # Ok(()) }
     /// ```
-    pub async fn update(
-        &self,
-        change: impl Fn(Schedule) -> Schedule,
-    ) -> Result<(), ClientError> {
+    pub async fn update(&self, change: impl Fn(Schedule) -> Schedule) -> Result<(), ClientError> {
         let mut tries = 0;
         loop {
             tries += 1;
@@ -169,11 +166,8 @@ impl ScheduleHandle {
             overlap_policy: overlap.into(),
             ..TriggerImmediatelyRequest::default()
         };
-        self.patch(SchedulePatch {
-            trigger_immediately: Some(trigger),
-            ..SchedulePatch::default()
-        })
-        .await
+        self.patch(SchedulePatch { trigger_immediately: Some(trigger), ..SchedulePatch::default() })
+            .await
     }
 
     /// Has it act as if it were there at all its times from here to there.
@@ -205,7 +199,7 @@ impl ScheduleHandle {
             end_time: Some(span::time_to_wire(to)),
         };
         let found = self.client.door.list_schedule_matching_times(request).await?;
-        Ok(description::times(found.start_time))
+        Ok(description::times(&found.start_time))
     }
 
     /// Deletes it. What it has started goes on.
@@ -246,10 +240,10 @@ fn said(note: &str, otherwise: &str) -> String {
 }
 
 fn is_there(error: Error, schedule_id: &str) -> ClientError {
-    match error.code {
-        Code::AlreadyExists => ClientError::ScheduleExists { schedule_id: schedule_id.to_owned() },
-        _ => error.into(),
+    if error.code == Code::AlreadyExists {
+        return ClientError::ScheduleExists { schedule_id: schedule_id.to_owned() };
     }
+    error.into()
 }
 
 /// How often a change is made again because somebody else was faster.
