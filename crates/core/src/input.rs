@@ -309,8 +309,10 @@ pub struct CancelActivity {
 pub struct Heartbeat {
     /// Which one.
     pub token: ActivityToken,
-    /// How far it is.
+    /// How far it is; nothing, if it says nothing of it.
     pub details: Option<common::Payloads>,
+    /// It leaves the attempt to somebody else, who will end it: it does not end with the worker.
+    pub leaves: bool,
 }
 
 /// Which pending activities an operator means.

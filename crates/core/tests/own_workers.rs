@@ -111,3 +111,24 @@ fn a_workflow_task_that_ends_its_process_again_and_again_has_to_wait() {
     work at 5: true
     "#);
 }
+
+#[test]
+fn an_attempt_that_was_left_to_somebody_else_goes_on() {
+    insta::assert_snapshot!(check("
+        0 run Order schedule(a,Charge,stc=1h)
+        0 take a process=3
+        0 beat a half
+        1 leave a
+        1 show work
+        2 take-back 4
+        2 show activities
+        3 finish a ok
+    "), @r"
+       5     0.000  ActivityTaskScheduled a Charge
+       6     0.000  ActivityTaskStarted #5 attempt=1
+       7     3.000  ActivityTaskCompleted #5 ok
+       8     3.000  WorkflowTaskScheduled
+    work at 1: false
+    activities at 2: a STARTED attempt=1 beat=half;
+    ");
+}

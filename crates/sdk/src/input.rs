@@ -6,6 +6,16 @@ use steadfast_proto::common::Payloads;
 use crate::payload::{CodecError, encode_one};
 
 /// Something that can be given as an input of type `T`.
+///
+/// ```no_run
+/// # use steadfast::{Failure, WorkflowContext};
+/// # async fn charge(order: String) -> Result<String, Failure> { Ok(order) }
+/// # async fn pay(ctx: WorkflowContext, order: String) -> Result<(), Failure> {
+/// ctx.activity(charge, "17").await?;
+/// ctx.activity(charge, &order).await?;
+/// ctx.activity(charge, order).await?;
+/// # Ok(()) }
+/// ```
 pub trait Input<T> {
     /// As history keeps it.
     fn encode(&self) -> Result<Option<Payloads>, CodecError>;

@@ -14,6 +14,16 @@ const JSON: &[u8] = b"json/plain";
 const NULL: &[u8] = b"binary/null";
 
 /// A value that cannot be turned into what history keeps, or history that is not such a value.
+///
+/// ```no_run
+/// # use steadfast::{ClientError, CodecError, WorkflowHandle};
+/// # async fn f(order: WorkflowHandle<String>) -> Result<(), ClientError> {
+/// match order.query::<u32>("votes", &()).await {
+///     Err(ClientError::Codec(CodecError::Decode { expected, .. })) => println!("no {expected}"),
+///     votes => println!("{}", votes?),
+/// }
+/// # Ok(()) }
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CodecError {

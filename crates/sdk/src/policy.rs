@@ -62,6 +62,14 @@ enum Terms {
 }
 
 /// What is wrong with a policy.
+///
+/// ```
+/// use std::time::Duration;
+/// use steadfast::{InvalidPolicy, RetryPolicy};
+///
+/// let backwards = RetryPolicy::new().backoff_coefficient(0.5).check();
+/// assert!(matches!(backwards, Err(InvalidPolicy::Edda(_))));
+/// ```
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidPolicy {

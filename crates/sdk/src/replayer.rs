@@ -34,6 +34,13 @@ pub struct Replayer {
 }
 
 /// Why a history was not replayed to its end.
+///
+/// ```
+/// use steadfast::{ReplayError, Replayer};
+///
+/// let nothing = Replayer::new().replay_encoded(b"no history").unwrap_err();
+/// assert!(matches!(nothing, ReplayError::Encoding(_)));
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplayError {

@@ -132,6 +132,43 @@ fn a_report_is_written_again_and_again_by_runs_of_its_own() {
 }
 
 #[test]
+fn a_schedule_is_triggered_filled_in_paused_and_deleted() {
+    assert_eq!(
+        run("schedule", &[]),
+        "acts next on 10 mornings that are known\n\
+         triggered: report 1\n\
+         filled in: report 6\n\
+         paused: true, because the printer is broken\n\
+         schedules left: 0\n"
+    );
+}
+
+#[test]
+fn lookups_are_part_of_a_step() {
+    let said = run("local_activity", &[]);
+    assert!(said.contains("the price of the lamp, attempt 2\n"), "{said}");
+    let (_, history) = said.split_once("14 euros are paid\n").expect(&said);
+    let markers = history.lines().filter(|line| line.trim() == "MarkerRecorded").count();
+    let tasks = history.lines().filter(|line| line.trim() == "WorkflowTaskCompleted").count();
+    assert_eq!((markers, tasks), (3, 2), "{said}");
+}
+
+#[test]
+fn a_cart_is_there_from_its_first_thing_on() {
+    assert_eq!(
+        run("shopping_cart", &[]),
+        "Ada has 1\n\
+         Ada has 2\n\
+         Bob has 1\n\
+         Bob cannot have a boat: too big\n\
+         more than one thing: Ada\n\
+         Ada ordered lamp and table\n\
+         Bob ordered chair\n\
+         open carts: 0\n"
+    );
+}
+
+#[test]
 fn a_thousand_activities_give_one_result() {
     let said = run("fan_out", &[]);
     assert!(said.starts_with("the squares of 1 to 1000 add up to 333833500\n"), "{said}");
@@ -188,7 +225,17 @@ fn a_program_for_duroxide_runs_moved_and_as_a_workflow() {
 #[test]
 fn an_example_can_be_run_again_on_the_same_data() {
     let folder = tempfile::tempdir().unwrap();
-    for name in ["approval", "children", "crash_resume", "fan_out", "order_saga", "versioning"] {
+    for name in [
+        "approval",
+        "children",
+        "crash_resume",
+        "fan_out",
+        "local_activity",
+        "order_saga",
+        "schedule",
+        "shopping_cart",
+        "versioning",
+    ] {
         let place = folder.path().join(name).display().to_string();
         run(name, &[&place]);
         run(name, &[&place]);

@@ -322,3 +322,38 @@ async fn a_shutdown_waits_for_the_step() {
     assert_eq!(env.client().workflow::<u64>("w").result().await.unwrap(), 5);
     assert_eq!(notes.all(), ["slow 5", "done 5"]);
 }
+
+/// Local activities of all kinds, beside activities and timers.
+async fn mixture(ctx: WorkflowContext, (): ()) -> Result<Vec<String>, Failure> {
+    let long = ctx.local_activity(slow, 13).start();
+    let other = ctx.activity(note, "beside").start();
+    let policy = RetryPolicy::new().initial_interval(Duration::from_secs(2));
+    let tried = ctx.local_activity(flaky, 3).retry(policy);
+    let tried = tried.durable_wait_from(Duration::from_secs(3)).start();
+    let first = select! {
+        _ = ctx.sleep(Duration::from_secs(5)) => "timer",
+        slow = ctx.local_activity(slow, 4) => { slow?; "local" },
+    };
+    let side: u64 = ctx.side_effect(|| 7)?;
+    let (tried, other) = (tried.await?, other.await?);
+    Ok(vec![first.to_owned(), tried, other, long.await?.to_string(), side.to_string()])
+}
+
+#[tokio::test]
+async fn a_crash_at_any_second_changes_nothing() {
+    for second in 0..30 {
+        let (mut env, _) = env(|app| app.workflow(mixture)).await;
+        env.client().start(mixture, ()).id("w").await.unwrap();
+        env.wait(Duration::from_millis(second * 1000 + 137)).await;
+        env.crash().await.unwrap();
+        let run = env.client().workflow::<Vec<String>>("w");
+        let told = run.result().await.unwrap();
+        assert_eq!(told, ["local", "ok", "beside", "13", "7"], "at {second}");
+        let events = run.history().await.unwrap();
+        Replayer::new().workflow(mixture).replay(events.clone()).unwrap();
+        for end in 1..events.len() {
+            let begun = Replayer::new().workflow(mixture).replay(events[..end].to_vec());
+            assert!(begun.is_ok(), "{second}, {end}: {begun:?}");
+        }
+    }
+}

@@ -106,7 +106,7 @@ async fn an_activity_is_ended_from_elsewhere() {
     let notes = Notes::default();
     let kept = notes.clone();
     let env = TestEnv::start(move |app| app.workflow(asking).activity(ask).state(kept.clone()));
-    let env = env.await.unwrap();
+    let mut env = env.await.unwrap();
     let run = env.client().start(asking, ()).id("w").await.unwrap();
     eventually(&env, || notes.all().len() == 1).await;
     let token: ActivityToken = notes.all()[0].parse().unwrap();
@@ -123,8 +123,14 @@ async fn an_activity_is_ended_from_elsewhere() {
     env.client().activity(token).complete("yes").await.unwrap();
     assert_eq!(run.result().await.unwrap(), "yes");
 
-    let run = env.client().start(asking, ()).id("w2").await.unwrap();
+    env.client().start(asking, ()).id("w2").await.unwrap();
     eventually(&env, || notes.all().len() == 3).await;
+    env.wait(Duration::from_secs(1)).await;
+    // It is nobody's attempt in this process, so it does not end with it.
+    env.crash().await.unwrap();
+    env.wait(Duration::from_secs(30)).await;
+    assert_eq!(notes.all().len(), 3);
+    let run = env.client().workflow::<String>("w2");
     env.client().activity_by_id("w2", "1").complete("by id").await.unwrap();
     assert_eq!(run.result().await.unwrap(), "by id");
 }
@@ -185,4 +191,41 @@ async fn a_run_goes_back_to_an_event_and_can_be_deleted() {
     assert!(matches!(again.describe().await, Err(ClientError::NotFound(_))));
     let nobody = env.client().workflow::<()>("nobody").result().await.unwrap_err();
     assert!(matches!(nobody, WorkflowError::Client(ClientError::NotFound(_))), "{nobody}");
+}
+
+async fn counter(ctx: WorkflowContext, (): ()) -> Result<u32, Failure> {
+    let total = StateCell::new(0);
+    let kept = total.clone();
+    ctx.on_update("add", move |ctx: WorkflowContext, number: u32| {
+        let total = kept.clone();
+        async move {
+            ctx.sleep(Duration::from_secs(50)).summary("thinking").await?;
+            Ok::<_, Failure>(total.change(|total| {
+                *total += number;
+                *total
+            }))
+        }
+    });
+    ctx.signals::<()>("stop").receive().await?;
+    ctx.handlers_done().await;
+    Ok(total.get())
+}
+
+#[tokio::test]
+async fn updates_that_are_under_way_are_waited_for() {
+    let mut env = TestEnv::start(|app| app.workflow(counter)).await.unwrap();
+    let run = env.client().start(counter, ()).id("w").await.unwrap();
+    let five = run.start_update::<u32>("add", &5).id("five").await.unwrap();
+    let seven = run.start_update::<u32>("add", &7).await.unwrap();
+    run.signal("stop", &()).await.unwrap();
+    drop((five, seven));
+    env.crash().await.unwrap();
+    let run = env.client().workflow::<u32>("w");
+    assert_eq!(run.update_handle::<u32>("five").result().await.unwrap(), 5);
+    assert_eq!(run.result().await.unwrap(), 12);
+    let events = run.history().await.unwrap();
+    let timer = events.iter().find(|it| it.event_type() == EventType::TimerStarted).unwrap();
+    let summary = timer.user_metadata.as_ref().unwrap().summary.as_ref().unwrap();
+    assert_eq!(summary.data, b"\"thinking\"");
+    Replayer::new().workflow(counter).replay(events).unwrap();
 }

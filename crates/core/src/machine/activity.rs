@@ -137,7 +137,8 @@ pub(crate) fn cancel(tx: &mut Tx<'_>, input: CancelActivity) -> Result<(), Refus
     Ok(())
 }
 
-/// A worker is still at it. What it says takes the place of what it said before.
+/// A worker is still at it. What it says takes the place of what it said before; when it leaves, that
+/// stays.
 pub(crate) fn heartbeat(tx: &mut Tx<'_>, input: Heartbeat) -> Result<(), Refused> {
     let id = under_way(tx.run, &input.token)?;
     if size::payloads(input.details.as_ref()) > tx.limits.blob_bytes_max {
@@ -146,7 +147,12 @@ pub(crate) fn heartbeat(tx: &mut Tx<'_>, input: Heartbeat) -> Result<(), Refused
         activity_retry::too_large(tx, id, what, &identity.unwrap_or_default());
         return Ok(());
     }
-    record_heartbeat(tx, id, input.details);
+    if !input.leaves {
+        record_heartbeat(tx, id, input.details);
+    } else if let Some(activity) = tx.run.activities.get_mut(&id) {
+        activity.row.process = 0;
+        activity.row.last_heartbeat_at = tx.now.0;
+    }
     Ok(())
 }
 

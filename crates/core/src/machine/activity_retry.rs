@@ -36,7 +36,8 @@ const NO_TIME: &str = "Not enough time to schedule next retry before activity Sc
 pub(crate) fn report_failure(tx: &mut Tx<'_>, input: FailActivity) -> Result<(), Refused> {
     let id = activity::under_way(tx.run, &input.token)?;
     if input.last_heartbeat_details.is_some() {
-        let beat = Heartbeat { token: input.token, details: input.last_heartbeat_details };
+        let details = input.last_heartbeat_details;
+        let beat = Heartbeat { token: input.token, details, leaves: false };
         activity::heartbeat(tx, beat)?;
     }
     let failure = input.failure.unwrap_or_else(|| of_server("activity failed", false));

@@ -114,6 +114,12 @@ pub(crate) fn input(story: &Story, call: &Call) -> Input {
         "beat" | "beat-id" => Input::Heartbeat(Heartbeat {
             token: token_of(story, call),
             details: payload(call.opt(1)),
+            leaves: false,
+        }),
+        "leave" => Input::Heartbeat(Heartbeat {
+            token: token(story, call.arg(0)),
+            details: None,
+            leaves: true,
         }),
         "pause" | "unpause" | "reset-activity" | "options" => operate(call),
         "park" | "resume" | "schedule-resume" | "clear-resume" | "give-up" | "retry-now"

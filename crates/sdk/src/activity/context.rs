@@ -22,6 +22,15 @@ use crate::{
 };
 
 /// Which attempt of which activity this is.
+///
+/// ```
+/// # use steadfast::{ActivityContext, Failure};
+/// async fn copy(ctx: ActivityContext, file: String) -> Result<(), Failure> {
+///     let info = ctx.info();
+///     println!("attempt {} of {} for {}", info.attempt, info.activity_type, info.workflow_id);
+///     Ok(())
+/// }
+/// ```
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ActivityInfo {
@@ -222,8 +231,8 @@ impl ActivityContext {
     /// [token](Self::token), to [`Client::activity`](crate::Client::activity). Its times run on: say
     /// how long it may take.
     ///
-    /// A local activity cannot do so. In a program that embeds the engine the attempt is the program's:
-    /// after a restart there is a next one, with a token of its own.
+    /// The attempt outlives the worker, and the program if that embeds the engine. A local activity
+    /// cannot do so.
     ///
     /// ```
     /// # use steadfast::{ActivityContext, Failure};

@@ -16,6 +16,18 @@ use crate::{
 /// A function that can be an activity: `async fn(ActivityContext, Input) -> Result<Output, Error>`,
 /// or the same without the context. Input and output are what serde can write and read; the error is
 /// a [`Failure`] or anything that turns into one.
+///
+/// ```
+/// use steadfast::{Activity, ActivityContext, Failure};
+///
+/// async fn with_context(ctx: ActivityContext, order: String) -> Result<u32, Failure> {
+///     Ok(ctx.attempt())
+/// }
+/// async fn without(order: String) -> Result<String, std::io::Error> {
+///     std::fs::read_to_string(order)
+/// }
+/// let (one, other) = (Activity::new(with_context), Activity::new(without));
+/// ```
 pub trait ActivityFn<Shape>: Send + Sync + 'static {
     /// What it takes.
     type Input: DeserializeOwned + Serialize + Send + 'static;

@@ -24,6 +24,25 @@ use crate::{
 };
 
 /// An application that is being put together.
+///
+/// ```no_run
+/// # use std::time::Duration;
+/// # use steadfast::{App, Failure, RetryPolicy, StartError, WorkflowContext};
+/// # async fn charge(order: String) -> Result<String, Failure> { Ok(order) }
+/// # async fn order(ctx: WorkflowContext, id: String) -> Result<String, Failure> { Ok(id) }
+/// # struct Bank;
+/// # async fn f() -> Result<(), StartError> {
+/// let app = App::builder("sqlite:orders.db")
+///     .workflow(order)
+///     .activity(charge)
+///     .state(Bank)
+///     .retry(RetryPolicy::new().max_attempts(10))
+///     .activities_at_once(50)
+///     .shutdown_patience(Duration::from_secs(30))
+///     .start()
+///     .await?;
+/// # Ok(()) }
+/// ```
 #[derive(Debug)]
 #[must_use = "nothing runs before start()"]
 pub struct AppBuilder {
@@ -46,6 +65,15 @@ pub struct AppBuilder {
 }
 
 /// Why an application did not start.
+///
+/// ```
+/// # use steadfast::{App, StartError};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let nowhere = App::builder("nowhere").start().await;
+/// assert!(matches!(nowhere, Err(StartError::Target(_))));
+/// # }
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {

@@ -13,6 +13,15 @@ use crate::{
 };
 
 /// How an activity ended.
+///
+/// ```no_run
+/// # async fn f(order: steadfast::WorkflowHandle<String>) -> Result<(), steadfast::ClientError> {
+/// for activity in order.activities().await? {
+///     let attempts = activity.retry_metadata.map_or(1, |it| it.total_attempts);
+///     println!("{}: {attempts} attempts", activity.activity_name);
+/// }
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ActivityOutcome {
@@ -51,6 +60,14 @@ pub struct ErrorInfo {
 }
 
 /// An activity that was tried more than once.
+///
+/// ```no_run
+/// # async fn f(client: steadfast::Client) -> Result<(), steadfast::ClientError> {
+/// for activity in client.activities_tried_more_often(3).await? {
+///     println!("{} of {}", activity.activity_name, activity.workflow_id);
+/// }
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct RetriedActivity {

@@ -5,6 +5,18 @@ use steadfast_engine::{Code, Detail, Error};
 use crate::{error::Failure, payload::CodecError};
 
 /// Why a call was not carried out.
+///
+/// ```no_run
+/// # use steadfast::{Client, ClientError, Failure, WorkflowContext, WorkflowHandle};
+/// # async fn order(ctx: WorkflowContext, id: String) -> Result<String, Failure> { Ok(id) }
+/// # async fn f(client: Client) -> Result<WorkflowHandle<String>, ClientError> {
+/// match client.start(order, "17").id("order-17").await {
+///     // Somebody was faster: that one will do.
+///     Err(ClientError::AlreadyStarted { workflow_id, .. }) => Ok(client.workflow(workflow_id)),
+///     started => started,
+/// }
+/// # }
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
@@ -37,6 +49,18 @@ pub enum ClientError {
 }
 
 /// Why a workflow has no result.
+///
+/// ```no_run
+/// # async fn f(order: steadfast::WorkflowHandle<String>) {
+/// use steadfast::WorkflowError;
+///
+/// match order.result().await {
+///     Ok(receipt) => println!("{receipt}"),
+///     Err(WorkflowError::Failed(failure)) => println!("{}", failure.root_cause()),
+///     Err(other) => println!("{other}"),
+/// }
+/// # }
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorkflowError {

@@ -20,6 +20,15 @@ use super::{
 use crate::{error::Failure, payload};
 
 /// A workflow that was started.
+///
+/// ```no_run
+/// # async fn f(client: steadfast::Client) -> Result<(), Box<dyn std::error::Error>> {
+/// let order = client.workflow::<String>("order-17");
+/// order.signal("vote", &true).await?;
+/// let votes: u32 = order.query("votes", &()).await?;
+/// let receipt = order.result().await?;
+/// # Ok(()) }
+/// ```
 #[derive(Debug)]
 pub struct WorkflowHandle<T> {
     client: Client,

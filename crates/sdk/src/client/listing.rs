@@ -86,6 +86,15 @@ impl Client {
 }
 
 /// Something with a memo and search attributes: a workflow in a list, or as it is described.
+///
+/// ```no_run
+/// # async fn f(order: steadfast::WorkflowHandle<String>) -> Result<(), Box<dyn std::error::Error>> {
+/// use steadfast::Noted as _;
+///
+/// let described = order.describe().await?;
+/// let stage = described.search_value::<String>("Stage").transpose()?;
+/// # Ok(()) }
+/// ```
 pub trait Noted {
     /// What is kept beside it under this key.
     fn memo_value<T: DeserializeOwned>(&self, key: &str) -> Option<Result<T, CodecError>>;

@@ -31,6 +31,20 @@ pub use update::{UpdateCall, UpdateHandle};
 use crate::{door::Door, input::Input, payload, workflow::Registry, workflow::WorkflowFn};
 
 /// Starts workflows and talks to them.
+///
+/// It is cheap to clone, and lives as long as the application or the server. An application without
+/// workflows and activities takes no work: it is nothing but a client.
+///
+/// ```no_run
+/// # use steadfast::{App, Failure, WorkflowContext};
+/// # async fn order(ctx: WorkflowContext, id: String) -> Result<String, Failure> { Ok(id) }
+/// # async fn f() -> Result<(), Box<dyn std::error::Error>> {
+/// let app = App::builder("localhost:7233").task_queue("orders").start().await?;
+/// let client = app.client().clone();
+/// let order = client.start(order, "17").id("order-17").await?;
+/// println!("{}", order.result().await?);
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Client {
     pub(crate) door: Door,

@@ -22,6 +22,24 @@ use crate::{
 };
 
 /// The start of a workflow. Awaited, it is made.
+///
+/// ```no_run
+/// # use std::time::Duration;
+/// # use steadfast::{App, Failure, RetryPolicy, WorkflowContext, WorkflowIdConflictPolicy};
+/// # async fn order(ctx: WorkflowContext, id: String) -> Result<String, Failure> { Ok(id) }
+/// # async fn f(app: App) -> Result<(), Box<dyn std::error::Error>> {
+/// let order = app
+///     .client()
+///     .start(order, "17")
+///     .id("order-17")
+///     .id_conflict(WorkflowIdConflictPolicy::UseExisting)
+///     .execution_timeout(Duration::from_secs(24 * 3600))
+///     .retry(RetryPolicy::new().max_attempts(3))
+///     .memo("owner", &"Ada")?
+///     .summary("Ada's order")
+///     .await?;
+/// # Ok(()) }
+/// ```
 #[derive(Debug)]
 #[must_use = "a workflow is started when this is awaited"]
 pub struct StartCall<T> {

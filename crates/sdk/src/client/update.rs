@@ -38,6 +38,14 @@ pub struct UpdateCall<R> {
 }
 
 /// An update that was accepted.
+///
+/// ```no_run
+/// # async fn f(order: steadfast::WorkflowHandle<String>) -> Result<(), steadfast::ClientError> {
+/// // Sent by another program, which has told the id.
+/// let adding = order.update_handle::<u32>("request-17");
+/// println!("{} came to {}", adding.id().to_owned(), adding.result().await?);
+/// # Ok(()) }
+/// ```
 #[derive(Debug)]
 pub struct UpdateHandle<R> {
     client: Client,

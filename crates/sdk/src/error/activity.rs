@@ -60,6 +60,19 @@ pub enum ActivityError {
 }
 
 /// An activity was tried as often, or for as long, as its policy allows.
+///
+/// ```no_run
+/// # use steadfast::{ActivityError, Failure, WorkflowContext};
+/// # async fn charge(order: String) -> Result<String, Failure> { Ok(order) }
+/// # async fn pay(ctx: WorkflowContext, order: String) -> Result<String, Failure> {
+/// match ctx.activity(charge, &order).await {
+///     Err(ActivityError::RetryExhausted(error)) => {
+///         Ok(format!("{} attempts, then {}", error.attempts(), error.cause()))
+///     }
+///     done => Ok(done?),
+/// }
+/// # }
+/// ```
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("Activity {activity} failed after {attempts} attempts: {}", self.reason())]
 pub struct RetryExhausted {
@@ -70,6 +83,19 @@ pub struct RetryExhausted {
 }
 
 /// An activity took too long.
+///
+/// ```no_run
+/// # use steadfast::{ActivityError, Failure, TimeoutKind, WorkflowContext};
+/// # async fn charge(order: String) -> Result<String, Failure> { Ok(order) }
+/// # async fn pay(ctx: WorkflowContext, order: String) -> Result<String, Failure> {
+/// match ctx.activity(charge, &order).await {
+///     Err(ActivityError::Timeout(late)) if late.kind() == TimeoutKind::ScheduleToStart => {
+///         Ok("no worker has come".to_owned())
+///     }
+///     done => Ok(done?),
+/// }
+/// # }
+/// ```
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("Activity {activity} timed out: {}", self.failure.message())]
 pub struct TimeoutError {

@@ -9,6 +9,16 @@ use steadfast_proto::{
 use steadfast_store::AttemptRow;
 
 /// An attempt that failed.
+///
+/// ```
+/// # use steadfast::{ActivityContext, Failure};
+/// async fn charge(ctx: ActivityContext, order: String) -> Result<String, Failure> {
+///     for before in ctx.previous_failures().await? {
+///         println!("attempt {} failed: {}", before.attempt, before.message);
+///     }
+///     Ok(order)
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct AttemptError {

@@ -7,6 +7,18 @@ use super::Failure;
 use crate::payload::CodecError;
 
 /// Why a child workflow gave no result.
+///
+/// ```no_run
+/// # use steadfast::{ChildError, Failure, WorkflowContext};
+/// # async fn ship(ctx: WorkflowContext, order: String) -> Result<String, Failure> { Ok(order) }
+/// # async fn sell(ctx: WorkflowContext, order: String) -> Result<String, Failure> {
+/// match ctx.child(ship, &order).id("parcel").await {
+///     Ok(parcel) => Ok(parcel),
+///     Err(error @ ChildError::Cancelled(_)) => Err(error.into()),
+///     Err(error) => Ok(format!("not shipped: {error}")),
+/// }
+/// # }
+/// ```
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChildError {

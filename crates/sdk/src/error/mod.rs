@@ -21,6 +21,20 @@ pub(crate) use child::ALREADY_STARTED;
 pub(crate) use failure::{PANIC, UNKNOWN_ACTIVITY};
 
 /// The work was cancelled, or the scope that it was begun in.
+///
+/// ```no_run
+/// # use std::time::Duration;
+/// # use steadfast::{Cancelled, Failure, WorkflowContext};
+/// # async fn clean_up(order: String) -> Result<(), Failure> { Ok(()) }
+/// async fn order(ctx: WorkflowContext, id: String) -> Result<(), Failure> {
+///     if let Err(Cancelled) = ctx.sleep(Duration::from_secs(3600)).await {
+///         // No cancellation reaches what is called so.
+///         ctx.shielded().activity(clean_up, &id).await?;
+///         return Err(Cancelled.into());
+///     }
+///     Ok(())
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("cancelled")]
 pub struct Cancelled;

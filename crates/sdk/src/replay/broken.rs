@@ -21,6 +21,21 @@ pub struct NonDeterminism {
 }
 
 /// Why a run's code cannot go on with its history. The run stays as it is until code comes that can.
+///
+/// ```
+/// use steadfast::{Broken, Failure, ReplayError, Replayer, WorkflowContext};
+///
+/// async fn order(ctx: WorkflowContext, id: String) -> Result<String, Failure> {
+///     Ok(id)
+/// }
+/// # use steadfast::proto::{enums::EventType, history::{HistoryEvent, history_event::Attributes}};
+/// # let mut started = HistoryEvent { event_id: 1, ..HistoryEvent::default() };
+/// # started.set_event_type(EventType::WorkflowExecutionStarted);
+/// # started.attributes =
+/// #     Some(Attributes::WorkflowExecutionStartedEventAttributes(Default::default()));
+/// let nobody = Replayer::new().workflow(order).replay(vec![started]).unwrap_err();
+/// assert!(matches!(nobody, ReplayError::Broken(Broken::UnknownWorkflow { .. })));
+/// ```
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Broken {

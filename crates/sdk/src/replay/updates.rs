@@ -114,8 +114,11 @@ fn look_at(journal: &Arc<Journal>, turn: UpdateTurn) {
             let done = async move {
                 let outcome = handling.await;
                 complete(&journal_, &turn, outcome);
+                journal_.state().handling -= 1;
             };
-            journal.state().spawned.push(Spawned(Box::pin(done)));
+            let mut state = journal.state();
+            state.handling += 1;
+            state.spawned.push(Spawned(Box::pin(done)));
         }
         Err(failure) => refuse(journal, &turn, failure),
     }

@@ -43,7 +43,7 @@ pub(crate) async fn run(shared: &Arc<Shared>, mut task: ws::PollActivityTaskQueu
     shared.attempts.remove(&key);
     if let Ended::Said(result) = ended {
         if result.as_ref().is_err_and(Failure::is_later) {
-            return;
+            return leave(shared, token, &line).await;
         }
         let result = match (result, line.take_writes()) {
             (Ok(result), writes) if !writes.is_empty() => {
@@ -110,6 +110,31 @@ async fn beats(shared: &Shared, token: &[u8], line: &Line, every: Duration) -> I
             Err(error) => tracing::debug!(%error, "a heartbeat was not heard"),
         }
         shared.clock.sleep(every).await;
+    }
+}
+
+/// Leaves the attempt to somebody else, who will end it. What it said last is told before.
+async fn leave(shared: &Shared, token: Vec<u8>, line: &Line) {
+    let namespace = &shared.settings.namespace;
+    let said = async {
+        if let Some(details) = line.last_beat() {
+            let request = ws::RecordActivityTaskHeartbeatRequest {
+                task_token: token.clone(),
+                details: Some(details),
+                identity: shared.settings.identity.clone(),
+                namespace: namespace.clone(),
+                ..ws::RecordActivityTaskHeartbeatRequest::default()
+            };
+            shared.door.record_activity_task_heartbeat(request).await?;
+        }
+        match shared.door.engine() {
+            Some(engine) => engine.leave_activity_task(namespace, &token).await,
+            None => Ok(()),
+        }
+    };
+    if let Err(error) = said.await {
+        // Somebody was very quick, or the attempt is not wanted any more.
+        tracing::debug!(%error, "an attempt could not be left to somebody else");
     }
 }
 

@@ -58,6 +58,19 @@ pub struct ActivityCall<T> {
 }
 
 /// An activity that was started. Dropped before its end, it is cancelled.
+///
+/// ```no_run
+/// # use steadfast::{Failure, WorkflowContext};
+/// # async fn charge(order: String) -> Result<String, Failure> { Ok(order) }
+/// # async fn pack(order: String) -> Result<String, Failure> { Ok(order) }
+/// # async fn notify(order: String) -> Result<(), Failure> { Ok(()) }
+/// # async fn sell(ctx: WorkflowContext, order: String) -> Result<String, Failure> {
+/// let packing = ctx.activity(pack, &order).start();
+/// let paid = ctx.activity(charge, &order).await?;
+/// let parcel = packing.await?;
+/// ctx.activity(notify, &order).start().detach();
+/// # Ok(paid + &parcel) }
+/// ```
 #[derive(Debug)]
 #[must_use = "dropped, it is cancelled"]
 pub struct StartedActivity<T> {

@@ -76,6 +76,18 @@ pub(crate) struct StartingChild<T> {
 }
 
 /// A child workflow that runs.
+///
+/// ```no_run
+/// # use steadfast::{Failure, WorkflowContext};
+/// # async fn ship(ctx: WorkflowContext, order: String) -> Result<String, Failure> { Ok(order) }
+/// # async fn sell(ctx: WorkflowContext, order: String) -> Result<String, Failure> {
+/// let parcel = ctx.child(ship, &order).id(format!("ship-{order}")).start().await?;
+/// parcel.signal("insure", &true).await?;
+/// # let delivered =
+/// parcel.result().await?
+/// # ;
+/// # Ok(delivered) }
+/// ```
 #[derive(Debug)]
 pub struct ChildHandle<T> {
     ctx: WorkflowContext,

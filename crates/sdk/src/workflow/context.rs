@@ -42,6 +42,24 @@ use crate::{
 ///
 /// It must do the same at every replay, so time, chance and ids come from here, and so does every
 /// wait; a select or join over its futures is the crate's own, or any that polls in a fixed order.
+///
+/// ```no_run
+/// # use std::time::Duration;
+/// # use steadfast::{Failure, WorkflowContext};
+/// # async fn charge(order: String) -> Result<String, Failure> { Ok(order) }
+/// # async fn remind(order: String) -> Result<(), Failure> { Ok(()) }
+/// async fn order(ctx: WorkflowContext, id: String) -> Result<String, Failure> {
+///     let mut paid = ctx.signals::<String>("paid");
+///     steadfast::select! {
+///         by = paid.receive() => Ok(by?),
+///         late = ctx.sleep(Duration::from_secs(7 * 24 * 3600)) => {
+///             late?;
+///             ctx.activity(remind, &id).await?;
+///             Ok(ctx.activity(charge, &id).await?)
+///         },
+///     }
+/// }
+/// ```
 #[derive(Clone)]
 pub struct WorkflowContext {
     pub(crate) journal: Arc<Journal>,
@@ -211,6 +229,23 @@ impl WorkflowContext {
         self.journal.state().handlers.updates.insert(name.into(), handler);
     }
 
+    /// Waits until no update is under way: what comes after may be the end of the workflow, which
+    /// handlers do not outlive.
+    ///
+    /// ```no_run
+    /// # use steadfast::{Failure, WorkflowContext};
+    /// async fn counter(ctx: WorkflowContext, (): ()) -> Result<(), Failure> {
+    ///     ctx.on_update("add", |_, number: u32| async move { Ok::<_, Failure>(number + 1) });
+    ///     ctx.signals::<()>("stop").receive().await?;
+    ///     ctx.handlers_done().await;
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn handlers_done(&self) -> impl Future<Output = ()> + Send + use<> {
+        let journal = Arc::clone(&self.journal);
+        self.until(move || journal.state().handling == 0)
+    }
+
     /// Waits until a condition holds. It is asked again whenever something has happened.
     pub fn until<C: Fn() -> bool + Unpin>(&self, condition: C) -> Until<C> {
         Until { ctx: self.clone(), condition }
@@ -323,6 +358,20 @@ impl WorkflowContext {
 }
 
 /// A wait for a condition.
+///
+/// ```no_run
+/// # use steadfast::{Failure, StateCell, WorkflowContext};
+/// async fn vote(ctx: WorkflowContext, (): ()) -> Result<u32, Failure> {
+///     let votes = StateCell::new(0);
+///     let (counted, seen) = (votes.clone(), votes.clone());
+///     ctx.on_update("vote", move |_, (): ()| {
+///         let votes = counted.clone();
+///         async move { Ok::<_, Failure>(votes.change(|votes| *votes += 1)) }
+///     });
+///     ctx.until(move || seen.get() >= 3).await;
+///     Ok(votes.get())
+/// }
+/// ```
 #[derive(Debug)]
 #[must_use = "a condition is asked when this is awaited"]
 pub struct Until<C> {

@@ -13,6 +13,22 @@ use crate::{
 };
 
 /// A function that can be a workflow: `async fn(WorkflowContext, Input) -> Result<Output, Error>`.
+///
+/// ```
+/// use serde::{Deserialize, Serialize};
+/// use steadfast::{Failure, Workflow, WorkflowContext};
+///
+/// #[derive(Deserialize, Serialize)]
+/// struct Order {
+///     id: String,
+///     euros: u32,
+/// }
+///
+/// async fn order(ctx: WorkflowContext, order: Order) -> Result<String, Failure> {
+///     Ok(format!("{} costs {}", order.id, order.euros))
+/// }
+/// let workflow = Workflow::new(order);
+/// ```
 pub trait WorkflowFn<Shape>: Send + Sync + 'static {
     /// What it takes.
     type Input: DeserializeOwned + Serialize + Send + 'static;

@@ -19,6 +19,15 @@ use super::{
 use crate::{error::Failure, payload};
 
 /// Another workflow, by its id.
+///
+/// ```no_run
+/// # use steadfast::{Failure, WorkflowContext};
+/// # async fn pay(ctx: WorkflowContext, order: String) -> Result<(), Failure> {
+/// let shipping = ctx.external(format!("ship-{order}"));
+/// shipping.signal("paid", &true).await?;
+/// shipping.cancel().await?;
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Debug)]
 pub struct ExternalWorkflow {
     ctx: WorkflowContext,

@@ -72,6 +72,16 @@ pub struct WorkflowInfo {
 }
 
 /// The workflow whose child a run is.
+///
+/// ```no_run
+/// # use steadfast::{Failure, WorkflowContext};
+/// async fn ship(ctx: WorkflowContext, order: String) -> Result<(), Failure> {
+///     if let Some(parent) = ctx.info().parent {
+///         ctx.external(parent.workflow_id).signal("shipping", &order).await?;
+///     }
+///     Ok(())
+/// }
+/// ```
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ParentWorkflow {

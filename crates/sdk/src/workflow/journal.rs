@@ -119,6 +119,8 @@ pub(crate) struct State {
     pub(crate) updates: VecDeque<UpdateTurn>,
     /// Code that was begun beside the main one: the handlers of updates.
     pub(crate) spawned: Vec<Spawned>,
+    /// How many updates were accepted and are under way.
+    pub(crate) handling: u64,
     /// Markers that history holds for the commands of this turn.
     pub(crate) ahead: VecDeque<(String, Option<Payload>)>,
     pub(crate) patches: BTreeMap<String, bool>,
@@ -151,6 +153,7 @@ impl Journal {
             handlers: Handlers::default(),
             updates: VecDeque::new(),
             spawned: Vec::new(),
+            handling: 0,
             ahead: VecDeque::new(),
             patches: BTreeMap::new(),
             watchers: Vec::new(),

@@ -60,6 +60,18 @@ pub struct LocalActivityCall<T> {
 }
 
 /// A local activity that was started. Dropped before its end, it is stopped where it is.
+///
+/// ```no_run
+/// # use steadfast::{Failure, WorkflowContext};
+/// # async fn price(order: String) -> Result<u32, Failure> { Ok(12) }
+/// # async fn weight(order: String) -> Result<u32, Failure> { Ok(7) }
+/// # async fn sell(ctx: WorkflowContext, order: String) -> Result<(u32, u32), Failure> {
+/// let price = ctx.local_activity(price, &order).start();
+/// let weight = ctx.local_activity(weight, &order).await?;
+/// # Ok((
+/// price.await?
+/// # , weight)) }
+/// ```
 #[derive(Debug)]
 #[must_use = "dropped, it is stopped"]
 pub struct StartedLocalActivity<T> {

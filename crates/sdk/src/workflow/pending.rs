@@ -6,8 +6,18 @@ use std::{
 };
 
 use super::journal::{Journal, Outcome};
+use crate::payload;
 
 /// What a cancellation does to something that is under way.
+///
+/// ```no_run
+/// # use steadfast::{Failure, OnCancel, WorkflowContext};
+/// # async fn copy(file: String) -> Result<u32, Failure> { Ok(7) }
+/// # async fn back_up(ctx: WorkflowContext, file: String) -> Result<u32, Failure> {
+/// // When the workflow is cancelled, the copy may clean up, and is waited for.
+/// let pages = ctx.activity(copy, &file).on_cancel(OnCancel::Wait).await?;
+/// # Ok(pages) }
+/// ```
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum OnCancel {
     /// Ask it to stop, and do not wait for it.
@@ -36,6 +46,15 @@ impl Pending {
     /// Where it waits.
     pub(crate) fn slot(&self) -> u64 {
         self.slot
+    }
+
+    /// Has people see a line beside it, if its command has not been sent.
+    pub(crate) fn note(&self, summary: &str) {
+        let mut state = self.journal.state();
+        let issued = state.commands.iter_mut().rfind(|issued| issued.slot == Some(self.slot));
+        if let Some(issued) = issued {
+            issued.command.user_metadata = payload::summary(summary);
+        }
     }
 
     /// What it came to, and at which attempt.

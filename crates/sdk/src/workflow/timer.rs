@@ -19,6 +19,14 @@ use super::{
 use crate::{error::Cancelled, span};
 
 /// A wait that outlives the process. Dropped, it is cancelled.
+///
+/// ```no_run
+/// # use std::time::Duration;
+/// # use steadfast::{Failure, WorkflowContext};
+/// # async fn remind(ctx: WorkflowContext, (): ()) -> Result<(), Failure> {
+/// ctx.sleep(Duration::from_secs(7 * 24 * 3600)).summary("until the reminder").await?;
+/// # Ok(()) }
+/// ```
 #[derive(Debug)]
 #[must_use = "a timer does nothing unless it is awaited"]
 pub struct Timer {
@@ -41,6 +49,14 @@ impl Timer {
         let slot = state.issue_with(Kind::Timer { id }, ctx.scope, start, exact);
         drop(state);
         Self { wait: Some(Pending::new(ctx.journal.clone(), slot)) }
+    }
+
+    /// With a line that people see beside it.
+    pub fn summary(self, summary: &str) -> Self {
+        if let Some(wait) = &self.wait {
+            wait.note(summary);
+        }
+        self
     }
 
     /// Dropped, it is not cancelled.

@@ -10,6 +10,16 @@ use steadfast_proto::{
 use crate::{fields::Fields, payload::CodecError, span};
 
 /// How a schedule stands.
+///
+/// ```no_run
+/// # async fn f(nightly: steadfast::ScheduleHandle) -> Result<(), steadfast::ClientError> {
+/// let described = nightly.describe().await?;
+/// println!("acted {} times, next at {:?}", described.actions, described.next.first());
+/// for started in described.recent {
+///     println!("{} is {:?}", started.workflow_id, started.status);
+/// }
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ScheduleDescription {
