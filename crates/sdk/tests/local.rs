@@ -351,9 +351,12 @@ async fn a_crash_at_any_second_changes_nothing() {
         assert_eq!(told, ["local", "ok", "beside", "13", "7"], "at {second}");
         let events = run.history().await.unwrap();
         Replayer::new().workflow(mixture).replay(events.clone()).unwrap();
-        for end in 1..events.len() {
-            let begun = Replayer::new().workflow(mixture).replay(events[..end].to_vec());
-            assert!(begun.is_ok(), "{second}, {end}: {begun:?}");
+        // As it was whenever the code was asked.
+        for (at, event) in events.iter().enumerate() {
+            if event.event_type() == EventType::WorkflowTaskStarted {
+                let begun = Replayer::new().workflow(mixture).replay(events[..=at].to_vec());
+                assert!(begun.is_ok(), "{second}, {at}: {begun:?}");
+            }
         }
     }
 }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use steadfast::{
     ActivityContext, ActivityToken, ClientError, Failure, Priority, Replayer, StateCell, Workflow,
-    WorkflowContext, WorkflowError, WorkflowIdConflictPolicy, proto::enums::EventType,
-    testing::TestEnv,
+    WorkflowContext, WorkflowError, WorkflowExecutionStatus, WorkflowIdConflictPolicy,
+    proto::enums::EventType, testing::TestEnv,
 };
 
 use crate::common::{Notes, count, eventually};
@@ -186,6 +186,10 @@ async fn a_run_goes_back_to_an_event_and_can_be_deleted() {
     assert_eq!(count(&events, EventType::WorkflowExecutionSignaled), 1);
     let changed = Replayer::new().register_workflow(Workflow::new(mended).named("listen"));
     changed.replay(events).unwrap();
+    assert_eq!(again.status().await.unwrap(), WorkflowExecutionStatus::Completed);
+    let open = env.client().start(listen, ()).id("open").await.unwrap();
+    assert_eq!(open.status().await.unwrap(), WorkflowExecutionStatus::Running);
+    open.cancel_because("nobody speaks").await.unwrap();
     again.delete().await.unwrap();
     env.wait(Duration::from_secs(1)).await;
     assert!(matches!(again.describe().await, Err(ClientError::NotFound(_))));

@@ -6,7 +6,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use steadfast_engine::Code;
 use steadfast_proto::{
     common::WorkflowExecution,
-    enums::HistoryEventFilterType,
+    enums::{HistoryEventFilterType, WorkflowExecutionStatus},
     history::{HistoryEvent, history_event::Attributes as E},
     query::WorkflowQuery,
     workflowservice as ws,
@@ -112,13 +112,13 @@ impl<T: DeserializeOwned> WorkflowHandle<T> {
     }
 
     /// As [`cancel`](Self::cancel), with a reason for history.
-    pub(crate) async fn cancel_because(&self, reason: String) -> Result<(), ClientError> {
+    pub async fn cancel_because(&self, reason: impl Into<String>) -> Result<(), ClientError> {
         let request = ws::RequestCancelWorkflowExecutionRequest {
             namespace: self.client.namespace.clone(),
             workflow_execution: Some(self.latest()),
             identity: self.client.identity.clone(),
             request_id: fresh_id().to_string(),
-            reason,
+            reason: reason.into(),
             ..ws::RequestCancelWorkflowExecutionRequest::default()
         };
         self.client.door.request_cancel_workflow_execution(request).await?;
@@ -179,6 +179,22 @@ impl<T: DeserializeOwned> WorkflowHandle<T> {
             execution: Some(self.execution.clone()),
         };
         Ok(self.client.door.describe_workflow_execution(request).await?)
+    }
+
+    /// Whether it runs, or how it has closed.
+    ///
+    /// ```no_run
+    /// # async fn f(order: steadfast::WorkflowHandle<String>) -> Result<(), steadfast::ClientError> {
+    /// use steadfast::WorkflowExecutionStatus;
+    ///
+    /// if order.status().await? == WorkflowExecutionStatus::Running {
+    ///     order.cancel_because("nobody wants it any more").await?;
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub async fn status(&self) -> Result<WorkflowExecutionStatus, ClientError> {
+        let info = self.describe().await?.workflow_execution_info.unwrap_or_default();
+        Ok(info.status())
     }
 
     /// All events of the run.
