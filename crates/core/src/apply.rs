@@ -8,8 +8,8 @@ use crate::{
     input::{Input, Start},
     machine::{
         acknowledge, activity, activity_change, activity_options, activity_park, activity_retry,
-        cancel, child, close, create, external, parent, signal, tell, terminate, timer, update,
-        workflow_task,
+        cancel, child, close, create, external, parent, run_resume, signal, tell, terminate, timer,
+        update, workflow_task,
     },
     refused::Refused,
     run::Run,
@@ -73,8 +73,12 @@ fn take(tx: &mut Tx<'_>, input: Input) -> Result<(), Refused> {
         Input::RetryNow(input) => activity_change::retry_now(tx, &input),
         Input::ChangeActivity(input) => activity_change::change(tx, &input),
         Input::AcknowledgeError(input) => acknowledge::acknowledge(tx, &input),
+        Input::SweepChanged => {
+            activity_park::look_again(tx);
+            Ok(())
+        }
         // An open run that is reset ends by it.
-        Input::Resumed => Ok(()),
+        Input::Resumed(_) => Ok(()),
         Input::ChildStarted(input) => child::started(tx, &input),
         Input::ChildStartFailed(input) => child::start_failed(tx, &input),
         Input::ChildClosed(input) => child::closed(tx, *input),
@@ -96,16 +100,22 @@ fn take(tx: &mut Tx<'_>, input: Input) -> Result<(), Refused> {
     }
 }
 
-/// A closed run takes nothing but what it waits for to be gone, a new parent, and that somebody has
-/// taken note of its errors.
+/// A closed run takes nothing but what it waits for to be gone, a new parent, that somebody has taken
+/// note of its errors, and what is about its resume.
 fn take_closed(tx: &mut Tx<'_>, input: &Input) -> Result<(), Refused> {
     match input {
         // Whoever wants it to end has what he wants, and no worker has anything of it.
         Input::RequestCancel(_) | Input::TakeBack(_) => Ok(()),
         Input::Adopt(input) => parent::adopt(tx, input),
         Input::AcknowledgeError(input) => acknowledge::acknowledge(tx, input),
-        Input::Resumed => {
-            tx.run.state.trouble = None;
+        Input::Resumed(by) => {
+            run_resume::resumed(tx, *by);
+            Ok(())
+        }
+        Input::ScheduleResume(input) => run_resume::schedule(tx, input),
+        Input::ClearResume(input) => run_resume::clear(tx, input),
+        Input::SweepChanged => {
+            run_resume::look_again(tx);
             Ok(())
         }
         Input::MessageDelivered(number) => {
@@ -113,7 +123,9 @@ fn take_closed(tx: &mut Tx<'_>, input: &Input) -> Result<(), Refused> {
             Ok(())
         }
         Input::Tick => {
-            if kept(tx.run.state.delete_at).is_some_and(|at| at <= tx.now) {
+            if tx.run.state.resume.is_some() {
+                run_resume::due(tx);
+            } else if kept(tx.run.state.delete_at).is_some_and(|at| at <= tx.now) {
                 tx.effect(Effect::Delete);
             }
             Ok(())
@@ -137,8 +149,6 @@ fn take_closed(tx: &mut Tx<'_>, input: &Input) -> Result<(), Refused> {
         | Input::UpdateActivityOptions(_)
         | Input::ParkActivity(_)
         | Input::ResumeActivity(_)
-        | Input::ScheduleResume(_)
-        | Input::ClearResume(_)
         | Input::GiveUpActivity(_)
         | Input::RetryNow(_)
         | Input::ChangeActivity(_)
@@ -176,6 +186,7 @@ fn tick(tx: &mut Tx<'_>) {
             | Deadline::Run
             | Deadline::Backoff
             | Deadline::Task
+            | Deadline::Resume
             | Deadline::Delete => {}
         }
     }

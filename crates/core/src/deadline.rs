@@ -30,6 +30,8 @@ pub(crate) enum Deadline {
     Timer(i64),
     /// Something about an activity, by its scheduled event.
     Activity(i64),
+    /// The closed run, which failed, is resumed.
+    Resume,
     /// The closed run may be deleted.
     Delete,
 }
@@ -101,7 +103,8 @@ impl Activity {
             let beat = after(beat, limits.heartbeat).map(|at| (at, ActivityDeadline::Heartbeat));
             earlier(close, beat)
         } else if let Some(park) = &row.park {
-            let resume = kept(park.resume_at).map(|at| (at, ActivityDeadline::Resume));
+            let resume = kept(park.resume_at).map(|at| at.max(Timestamp(park.held_until)));
+            let resume = resume.map(|at| (at, ActivityDeadline::Resume));
             earlier(resume, kept(park.expires_at).map(|at| (at, ActivityDeadline::Expire)))
         } else if self.is_paused() {
             None
@@ -136,14 +139,18 @@ impl State {
     }
 
     /// The deadlines that are not about a pending thing.
-    pub(crate) fn deadlines(&self) -> [(Deadline, Option<Timestamp>); 5] {
+    pub(crate) fn deadlines(&self) -> [(Deadline, Option<Timestamp>); 6] {
         let open = |nanos| kept(nanos).filter(|_| self.is_open());
+        let waits = self.resume.as_ref().filter(|it| !it.handed_over);
+        let resume = waits.map(|it| Timestamp(it.at.max(it.held_until)));
         [
             (Deadline::Chain, open(self.chain_expires_at)),
             (Deadline::Run, open(self.run_expires_at)),
             (Deadline::Backoff, open(self.backoff_until)),
             (Deadline::Task, self.task_deadline()),
-            (Deadline::Delete, kept(self.delete_at)),
+            (Deadline::Resume, resume),
+            // What is to go on is kept until it has.
+            (Deadline::Delete, kept(self.delete_at).filter(|_| self.resume.is_none())),
         ]
     }
 }

@@ -103,14 +103,17 @@ pub(crate) fn shortened(failure: Failure, bytes_max: usize) -> Failure {
 pub fn type_of(failure: &Failure) -> String {
     match &failure.failure_info {
         Some(FailureInfo::ApplicationFailureInfo(info)) => info.r#type.clone(),
-        Some(FailureInfo::TimeoutFailureInfo(info)) => {
-            let name = info.timeout_type().as_str_name().trim_start_matches("TIMEOUT_TYPE_");
-            format!("Timeout:{name}")
-        }
+        Some(FailureInfo::TimeoutFailureInfo(info)) => timeout_kind(info.timeout_type())
+            .map_or_else(|| "Timeout:UNSPECIFIED".to_owned(), type_of_timeout),
         Some(FailureInfo::ServerFailureInfo(_)) => "Server".to_owned(),
         // It only hands on what happened elsewhere.
         _ => failure.cause.as_deref().map(type_of).unwrap_or_default(),
     }
+}
+
+/// The type of a failure that is a clock which ran out.
+pub fn type_of_timeout(kind: TimeoutKind) -> String {
+    format!("Timeout:{}", kind.name().to_uppercase())
 }
 
 /// What a failure says: its message, and behind it that of its innermost cause.
@@ -120,11 +123,6 @@ pub fn cause_of(failure: &Failure) -> String {
         Some(last) => format!("{}: {}", failure.message, last.message),
         None => failure.message.clone(),
     }
-}
-
-/// The text in which a resume policy looks for its piece of an error.
-pub fn resume_text(error_type: &str, cause: &str) -> String {
-    format!("{error_type}: {cause}")
 }
 
 /// A failure as a retry decision sees it, but for its causes.

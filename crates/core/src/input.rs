@@ -67,8 +67,10 @@ pub enum Input {
     ChangeActivity(Box<ChangeActivity>),
     /// An operator has taken note of an error.
     AcknowledgeError(AcknowledgeError),
+    /// What is due to be resumed is looked for at other times now.
+    SweepChanged,
     /// The closed run was reset: what it failed of is settled.
-    Resumed,
+    Resumed(ResumedBy),
     /// The child was started.
     ChildStarted(ChildStarted),
     /// The child could not be started.
@@ -85,6 +87,15 @@ pub enum Input {
     TakeBack(u64),
     /// Time passed.
     Tick,
+}
+
+/// Who has a run go on that failed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum ResumedBy {
+    /// Somebody.
+    Hand,
+    /// A resume policy.
+    Policy,
 }
 
 /// A signal.

@@ -35,6 +35,7 @@ mod ready;
 mod refused;
 mod replay;
 mod reset;
+mod resumable;
 mod rows;
 mod rulebook;
 mod run;
@@ -58,14 +59,17 @@ pub use input::{
     ChangeActivity, ChildClosed, ChildStartFailed, ChildStarted, ClearResume, CompleteActivity,
     CompleteWorkflowTask, ExternalAnswered, ExternalRefused, FailActivity, FailWorkflowTask,
     GiveUpActivity, Heartbeat, Input, Parent, ParkActivity, PauseActivity, ResetActivity,
-    ResumeActivity, RetryNow, ScheduleResume, Selector, Signal, Start, StartActivity,
+    ResumeActivity, ResumedBy, RetryNow, ScheduleResume, Selector, Signal, Start, StartActivity,
     StartWorkflowTask, Terminate, UnpauseActivity, UpdateActivityOptions, WorkflowTaskToken,
 };
 pub use limits::Limits;
 pub use machine::close::closed_before_update;
-pub use parked::{Acknowledged, Change, DeadLetter, NextOnly, Park, ParkedFor, Then, Trouble};
+pub use parked::{
+    Acknowledged, Change, DeadLetter, NextOnly, Park, ParkedFor, RunResume, Then, Trouble,
+};
 pub use refused::{BadCommand, Cause, Refused};
 pub use reset::{Past, Reset};
+pub use resumable::Resumable;
 pub use rows::{Key, Kind, MissingEvent, Sink, Stored};
 pub use rulebook::{Ear, EndingRule, Listener, Rulebook};
 pub use run::{Identity, Run};

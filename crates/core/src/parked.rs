@@ -32,6 +32,26 @@ pub struct Park {
     /// How its retries ended, as the public protocol has it, should it fail after all.
     #[prost(int32, tag = "9")]
     pub retry_state: i32,
+    /// Until when it is held although it is due: the next search for what is.
+    #[prost(int64, tag = "10")]
+    pub held_until: i64,
+}
+
+/// A run that failed and goes on by itself.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct RunResume {
+    /// When.
+    #[prost(int64, tag = "1")]
+    pub at: i64,
+    /// The name of the resume policy that says so.
+    #[prost(string, tag = "2")]
+    pub reason: String,
+    /// Until when it is held although it is due: the next search for what is.
+    #[prost(int64, tag = "3")]
+    pub held_until: i64,
+    /// Whether its time has come, and somebody is to reset it.
+    #[prost(bool, tag = "4")]
+    pub handed_over: bool,
 }
 
 /// Why an activity was parked.

@@ -54,6 +54,8 @@ pub struct Reset {
     pub first_tried_run_id: String,
     /// The schedule that started the base run and hears of the new one's end.
     pub scheduled_by: Option<Target>,
+    /// How often the work was resumed after a run of it had failed, with this one.
+    pub resumes: u32,
     /// What is not taken over from after the cut.
     pub exclude: BTreeSet<i32>,
 }
@@ -115,6 +117,7 @@ impl Run {
         run.state.cadence = reset.cadence;
         run.state.first_tried_run_id.clone_from(&reset.first_tried_run_id);
         run.state.scheduled_by.clone_from(&reset.scheduled_by);
+        run.state.resumes = reset.resumes;
         let mut tx = Tx::begin(&mut run, context);
         renew_limits(&mut tx);
         fail_task(&mut tx, &reset);

@@ -24,8 +24,10 @@ pub struct Rulebook {
     pub after: Vec<PlacedRule>,
     /// How activities end that are not to be tried again; the first that matches decides.
     pub endings: Vec<EndingRule>,
-    /// When parked activities are resumed.
+    /// When parked activities, and runs that failed, are resumed.
     pub resume: resume::Policies,
+    /// When what is due is resumed, if not at once.
+    pub sweep: Option<resume::Sweep>,
     /// Whether an activity whose attempts end their workers is parked.
     pub poison: bool,
     /// After how many such attempts in a row; 0 for never.
@@ -104,6 +106,7 @@ impl Default for Rulebook {
             after: Vec::new(),
             endings: Vec::new(),
             resume: resume::Policies::default(),
+            sweep: None,
             poison: false,
             poison_after: 3,
             listeners: Vec::new(),

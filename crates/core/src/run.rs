@@ -213,6 +213,12 @@ impl Run {
             || !self.messages.is_empty()
             || !self.externals.is_empty()
             || !self.ready.is_empty()
+            || self.is_to_start_over()
+    }
+
+    /// Whether it has failed, and somebody is to have it go on now.
+    pub fn is_to_start_over(&self) -> bool {
+        self.state.resume.as_ref().is_some_and(|it| it.handed_over)
     }
 
     /// Whether a workflow task waits for a worker.

@@ -12,7 +12,7 @@ use steadfast_retry::Timestamp;
 
 use crate::{
     counted::Counted,
-    parked::{Acknowledged, Change, NextOnly, Park, Trouble},
+    parked::{Acknowledged, Change, NextOnly, Park, RunResume, Trouble},
     span::kept,
     table::Row,
 };
@@ -129,6 +129,12 @@ pub struct State {
     /// The first of the runs that were tried for the same work; empty if it is this one.
     #[prost(string, tag = "43")]
     pub first_tried_run_id: String,
+    /// How often runs before this one have failed and were resumed as the next.
+    #[prost(uint32, tag = "44")]
+    pub resumes: u32,
+    /// When it goes on by itself, once it has failed and a resume policy has taken it.
+    #[prost(message, optional, tag = "45")]
+    pub resume: Option<RunResume>,
 }
 
 /// What Cadence's policy says of a workflow and the public one cannot. In these terms a workflow that

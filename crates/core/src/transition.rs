@@ -20,7 +20,7 @@ pub struct Transition {
     pub attempts: Vec<Attempt>,
     /// Activities that are over, for whoever counts them.
     pub ended: Vec<EndedActivity>,
-    /// How many parked activities a resume policy has brought back.
+    /// How many parked activities, or failed runs, a resume policy has brought back.
     pub resumed_by_policy: u32,
     /// The run that goes on where this one closed; becomes durable with it.
     pub successor: Option<Box<(Run, Self)>>,
@@ -67,6 +67,8 @@ pub enum Effect {
     },
     /// The run has closed.
     Closed,
+    /// The closed run, which failed, is to go on from before the step that failed.
+    StartOver,
     /// The closed run's time is over: delete it.
     Delete,
 }

@@ -126,7 +126,12 @@ pub(crate) fn of_letter(subject: i64, letter: &DeadLetter) -> RunError {
 /// The error of the run itself, if it has one.
 pub(crate) fn of_run(state: &State) -> Option<RunError> {
     let trouble = state.trouble.clone().filter(|_| !state.is_open())?;
-    Some(of_trouble(RUN, ErrorState::Failed, trouble))
+    let error = of_trouble(RUN, ErrorState::Failed, trouble);
+    let (next_at, reason) = match &state.resume {
+        Some(resume) => (kept(resume.at), resume.reason.clone()),
+        None => (None, error.reason.clone()),
+    };
+    Some(RunError { next_at, reason, resumes: state.resumes, ..error })
 }
 
 /// The error of its workflow task, if it has one.

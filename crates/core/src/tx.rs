@@ -241,6 +241,7 @@ fn holds(run: &Run, effect: &Effect) -> bool {
         Effect::SendMessage { .. }
         | Effect::UpdateChanged { .. }
         | Effect::Closed
+        | Effect::StartOver
         | Effect::Delete => true,
     }
 }

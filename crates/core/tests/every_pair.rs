@@ -58,6 +58,7 @@ const INPUTS: &[&str] = &[
     "0 acknowledge a",
     "0 acknowledge run",
     "0 acknowledge task",
+    "0 sweep-changed",
     "0 resumed",
     "0 child-started c",
     "0 child-not-started c",
@@ -214,7 +215,8 @@ fn kind(input: &Input) -> &'static str {
         Input::RetryNow(_) => "retry-now",
         Input::ChangeActivity(_) => "change-activity",
         Input::AcknowledgeError(_) => "acknowledge-error",
-        Input::Resumed => "resumed",
+        Input::SweepChanged => "sweep-changed",
+        Input::Resumed(_) => "resumed",
         Input::ChildStarted(_) => "child-started",
         Input::ChildStartFailed(_) => "child-start-failed",
         Input::ChildClosed(_) => "child-closed",
@@ -226,7 +228,7 @@ fn kind(input: &Input) -> &'static str {
     }
 }
 
-const KINDS: usize = 35;
+const KINDS: usize = 36;
 
 #[test]
 fn every_kind_of_input_is_in_the_tables() {
@@ -289,6 +291,7 @@ fn every_input_in_every_state_of_a_run() {
     0 acknowledge a             no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error
     0 acknowledge run           no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error yes
     0 acknowledge task          no-error no-error no-error no-error no-error yes      yes      no-error no-error no-error no-error no-error no-error
+    0 sweep-changed             -        -        -        -        -        -        -        -        -        -        -        -        -
     0 resumed                   -        -        -        -        -        -        -        -        -        -        -        -        yes
     0 child-started c           wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed   closed
     0 child-not-started c       wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed   closed
@@ -349,6 +352,7 @@ fn every_input_in_every_state_of_an_activity() {
     0 acknowledge a             no-error no-error no-error yes      yes      no-error yes      yes      no-error no-error no-error no-error no-error
     0 acknowledge run           no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error
     0 acknowledge task          no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error
+    0 sweep-changed             -        -        -        -        -        -        -        -        -        -        -        -        -
     0 resumed                   -        -        -        -        -        -        -        -        -        -        -        -        -
     0 child-started c           wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
     0 child-not-started c       wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
@@ -409,6 +413,7 @@ fn every_input_while_something_else_is_pending() {
     0 acknowledge a             no-error no-error no-error no-error no-error no-error
     0 acknowledge run           no-error no-error no-error no-error no-error no-error
     0 acknowledge task          no-error no-error no-error no-error no-error no-error
+    0 sweep-changed             -        -        -        -        -        -
     0 resumed                   -        -        -        -        -        -
     0 child-started c           yes      -        wrong    closed   wrong    wrong
     0 child-not-started c       yes      wrong    wrong    closed   wrong    wrong

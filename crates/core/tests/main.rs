@@ -21,6 +21,7 @@ mod properties;
 mod queries;
 mod resetting;
 mod rulebook;
+mod run_resume;
 mod schedule_times;
 mod schedules;
 mod signals;

@@ -94,6 +94,7 @@ impl Engine {
             books: Books::default(),
             resume_jobs: ResumeJobs::default(),
             webhooks: Outbox::default(),
+            start_overs: Outbox::default(),
             resume_jobs_changed: Notify::new(),
             hot: Arc::new(Hot::default()),
             stats: Arc::new(CommitStats::default()),
@@ -137,6 +138,7 @@ impl Engine {
         tasks.push(tokio::spawn(sweep(Arc::downgrade(&shared))));
         let engine = Self::new(Running::new(shared, tasks));
         engine.post_documents(options.webhooks);
+        engine.start_runs_over();
         engine.resume_background().await?;
         Ok(engine)
     }

@@ -45,29 +45,29 @@ pub(crate) struct Post {
     pub(crate) told: Told,
 }
 
-/// Where documents are put that are to be sent.
+/// Where things are put that somebody does in the background.
 #[derive(Debug)]
-pub(crate) struct Outbox {
-    sender: mpsc::UnboundedSender<Post>,
-    /// Taken by whoever sends them.
-    receiver: Mutex<Option<mpsc::UnboundedReceiver<Post>>>,
+pub(crate) struct Outbox<T> {
+    sender: mpsc::UnboundedSender<T>,
+    /// Taken by whoever does them.
+    receiver: Mutex<Option<mpsc::UnboundedReceiver<T>>>,
 }
 
-impl Default for Outbox {
+impl<T> Default for Outbox<T> {
     fn default() -> Self {
         let (sender, receiver) = mpsc::unbounded_channel();
         Self { sender, receiver: Mutex::new(Some(receiver)) }
     }
 }
 
-impl Outbox {
-    pub(crate) fn send(&self, post: Post) {
-        // If nobody takes it any more, the engine ends; the next one sends it.
-        let _ = self.sender.send(post);
+impl<T> Outbox<T> {
+    pub(crate) fn send(&self, thing: T) {
+        // If nobody takes it any more, the engine ends; the next one does it.
+        let _ = self.sender.send(thing);
     }
 
-    /// The documents, for the one who sends them.
-    pub(crate) fn take(&self) -> Option<mpsc::UnboundedReceiver<Post>> {
+    /// What was put here, for the one who does it.
+    pub(crate) fn take(&self) -> Option<mpsc::UnboundedReceiver<T>> {
         self.receiver.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }

@@ -369,22 +369,33 @@ fn d_39_the_worked_example() {
 }
 
 #[test]
-fn d_40_the_search_comes_round_with_the_period_of_the_moment() {
-    let mut sweep = Sweep { period: Duration::from_secs(5), last: Timestamp::from_secs(0) };
-    assert_eq!(sweep.next(), Timestamp::from_secs(5));
-    assert!(sweep.search(sweep.next(), Vec::<(Timestamp, ())>::new()).is_empty());
-    assert_eq!(sweep.next(), Timestamp::from_secs(10));
-    sweep.period = Duration::from_secs(60);
-    assert_eq!(sweep.next(), Timestamp::from_secs(65));
+fn d_40_searches_are_one_period_apart_and_a_change_holds_from_the_next() {
+    let at = Timestamp::from_secs;
+    let sweep = Sweep { period: Duration::from_secs(5), since: at(0) };
+    assert_eq!([0, 4, 5, 7].map(|now| sweep.next(at(now))), [5, 5, 10, 10].map(at));
+    let slower = sweep.with_period(Duration::from_secs(60), at(7));
+    assert_eq!(slower.next(at(7)), at(65), "a minute after the last one");
+    let faster = slower.with_period(Duration::from_secs(5), at(30));
+    assert_eq!((faster.last(at(30)), faster.next(at(30))), (at(30), at(35)));
+    // A clock that was set back, and one at the end of time.
+    assert_eq!(sweep.next(at(-9)), at(5));
+    assert_eq!(sweep.last(Timestamp(i64::MAX)).max(at(0)), sweep.last(Timestamp(i64::MAX)));
 }
 
 #[test]
 fn d_41_a_resume_is_never_early_and_late_by_one_period_at_most() {
-    let mut sweep = Sweep { period: Duration::from_secs(60), last: Timestamp::from_secs(0) };
-    let scheduled = [(Timestamp::from_secs(100), "due"), (Timestamp::from_secs(60), "sooner")];
-    assert_eq!(sweep.search(Timestamp::from_secs(60), scheduled), ["sooner"]);
-    assert_eq!(sweep.next(), Timestamp::from_secs(120));
-    assert_eq!(sweep.search(sweep.next(), scheduled), ["sooner", "due"]);
+    let at = Timestamp::from_secs;
+    let sweep = Sweep { period: Duration::from_secs(60), since: at(0) };
+    assert_eq!(sweep.holds(at(100), at(60)), Some(at(120)), "it is not due yet");
+    assert_eq!(sweep.holds(at(100), at(100)), Some(at(120)));
+    assert_eq!(sweep.holds(at(100), at(120)), None);
+    assert_eq!(sweep.holds(at(120), at(120)), None, "due at the very search");
+    assert_eq!(sweep.holds(at(100), at(500)), None, "nobody was there at 120");
+    for due in 0..300 {
+        let mut a_period = due..due + 60;
+        let seen = a_period.any(|now| sweep.holds(at(due), at(now)).is_none());
+        assert!(seen, "due at {due}, not seen within a period");
+    }
 }
 
 #[test]

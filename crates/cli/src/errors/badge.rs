@@ -15,10 +15,11 @@ pub(super) fn next(error: &Value, now: Timestamp) -> String {
     }
     let at = error["nextAt"].as_str().unwrap_or_default();
     match error["state"].as_str().unwrap_or_default() {
-        "parked" => match error["nextAutoResume"].as_str() {
-            Some(at) => auto_resume(at, error["nextAutoResumeReason"].as_str(), now),
-            None => "waits for a resume".to_owned(),
-        },
+        "parked" | "failed" if error["nextAutoResume"].is_string() => {
+            let at = error["nextAutoResume"].as_str().unwrap_or_default();
+            auto_resume(at, error["nextAutoResumeReason"].as_str(), now)
+        }
+        "parked" => "waits for a resume".to_owned(),
         "retrying" if at.is_empty() => "is being tried".to_owned(),
         "retrying" => format!("next attempt {}", time::distance(at, now)),
         "failed" => "can be resumed".to_owned(),

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use steadfast_retry::{Class, Failure, Place, TimeoutKind};
+use steadfast_retry::{Class, Failure, FailureParts, Place, TimeoutKind};
 
 use crate::trouble::Trouble;
 
@@ -36,27 +36,20 @@ pub(crate) struct OccasionArgs {
     workflow_type: String,
 }
 
-/// The parts of a failure.
+/// The parts of a failure, as a flag tells them.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Parts {
-    kind: Option<String>,
-    message: String,
-    code: Option<String>,
-    class: Option<Class>,
-    timeout: Option<TimeoutKind>,
-    non_retryable: bool,
-}
+pub(crate) struct Parts(FailureParts);
 
 impl OccasionArgs {
     /// The failure; without one, a failure that has nothing to go by.
     pub(crate) fn failure(&self) -> Failure<'_> {
-        self.error.as_ref().map(Parts::failure).unwrap_or_default()
+        self.error.as_ref().map(|parts| parts.0.failure()).unwrap_or_default()
     }
 
     /// What the server is asked about it.
     pub(crate) fn value(&self) -> Value {
         json!({
-            "error": self.error.as_ref().map_or_else(|| json!({}), Parts::value),
+            "error": self.error.as_ref().map_or_else(|| json!({}), |parts| json!(parts.0)),
             "attempt": self.attempt,
             "activity": self.activity,
             "activityKind": self.activity_kind,
@@ -93,40 +86,17 @@ impl OccasionArgs {
 }
 
 impl Parts {
-    fn value(&self) -> Value {
-        json!({
-            "type": self.kind,
-            "message": self.message,
-            "code": self.code,
-            "class": self.class,
-            "timeout": self.timeout,
-            "nonRetryable": self.non_retryable,
-        })
-    }
-
-    fn failure(&self) -> Failure<'_> {
-        Failure {
-            error_type: self.kind.as_deref(),
-            message: &self.message,
-            code: self.code.as_deref(),
-            class: self.class,
-            timeout: self.timeout,
-            non_retryable: self.non_retryable,
-            ..Failure::default()
-        }
-    }
-
     fn set(&mut self, name: &str, value: &str) -> Result<(), NoPart> {
         let unknown =
             |values| NoPart::Value { name: name.to_owned(), value: value.to_owned(), values };
         match name {
-            "type" => self.kind = Some(value.to_owned()),
-            "message" => value.clone_into(&mut self.message),
-            "code" => self.code = Some(value.to_owned()),
-            "class" => self.class = Some(Class::named(value).ok_or_else(|| unknown(CLASSES))?),
+            "type" => self.0.error_type = Some(value.to_owned()),
+            "message" => value.clone_into(&mut self.0.message),
+            "code" => self.0.code = Some(value.to_owned()),
+            "class" => self.0.class = Some(Class::named(value).ok_or_else(|| unknown(CLASSES))?),
             "timeout" => {
                 let kind = TimeoutKind::ALL.into_iter().find(|kind| kind.name() == value);
-                self.timeout = Some(kind.ok_or_else(|| unknown(TIMEOUTS))?);
+                self.0.timeout = Some(kind.ok_or_else(|| unknown(TIMEOUTS))?);
             }
             _ => return Err(NoPart::Name { name: name.to_owned() }),
         }
@@ -154,7 +124,7 @@ impl std::str::FromStr for Parts {
             let begins = piece.split_once('=').filter(|(name, _)| NAMES.contains(&name.trim()));
             match (begins, parts.last_mut()) {
                 (Some((name, value)), _) => parts.push((name.trim(), value.to_owned())),
-                (None, _) if piece.trim() == "non-retryable" => found.non_retryable = true,
+                (None, _) if piece.trim() == "non-retryable" => found.0.non_retryable = true,
                 (None, Some((_, value))) => *value = format!("{value},{piece}"),
                 (None, None) => {
                     let name = piece.split('=').next().unwrap_or(piece).to_owned();
@@ -185,10 +155,10 @@ mod tests {
     #[test]
     fn messages_may_have_commas() {
         let parts: Parts = "type=Http,message=no, not a=1, today,code=503".parse().expect("parts");
-        assert_eq!(parts.kind.as_deref(), Some("Http"));
-        assert_eq!(parts.message, "no, not a=1, today");
-        assert_eq!(parts.code.as_deref(), Some("503"));
-        assert!(!parts.non_retryable);
+        assert_eq!(parts.0.error_type.as_deref(), Some("Http"));
+        assert_eq!(parts.0.message, "no, not a=1, today");
+        assert_eq!(parts.0.code.as_deref(), Some("503"));
+        assert!(!parts.0.non_retryable);
     }
 
     #[test]
@@ -200,6 +170,6 @@ mod tests {
             "{}",
             told("class=odd")
         );
-        assert!("code=429,non-retryable".parse::<Parts>().expect("parts").non_retryable);
+        assert!("code=429,non-retryable".parse::<Parts>().expect("parts").0.non_retryable);
     }
 }

@@ -18,7 +18,10 @@ pub(crate) fn acknowledge(tx: &mut Tx<'_>, input: &AcknowledgeError) -> Result<(
     }
     let now = tx.now.0;
     let trouble = match input.subject {
-        RUN => tx.run.state.trouble.as_mut(),
+        RUN => {
+            tx.run.state.resume = None;
+            tx.run.state.trouble.as_mut()
+        }
         TASK => tx.run.state.task_trouble.as_mut(),
         id if tx.run.activities.get(&id).is_some() => {
             of_activity(tx, id, input);

@@ -8,15 +8,14 @@
 //! ```
 
 use steadfast_proto::failure::Failure;
-use steadfast_retry::{
-    Counted, Decision, Ending, Reason, RetryState, Timestamp, Why, resume::ActionError,
-};
+use steadfast_retry::{Counted, Decision, Ending, Reason, RetryState, Timestamp, Why};
 
 use crate::{
-    failure::{cause_of, resume_text, retry_state, type_of},
+    failure::{cause_of, retry_state, type_of},
     machine::activity_policy,
     parked::{DeadLetter, Park, ParkedFor, Then, Trouble},
     policy,
+    resumable::Resumable,
     state::Activity,
     tx::Tx,
 };
@@ -185,19 +184,17 @@ fn parked(tx: &Tx<'_>, why: ParkedFor, decision: &Decision) -> Park {
 /// When a policy of the namespace resumes it, and which.
 fn resume(tx: &Tx<'_>, activity: &Activity, failure: &Failure) -> Option<(i64, String)> {
     tx.rules.resume.in_order().next()?;
-    let cause = resume_text(&type_of(failure), &cause_of(failure));
-    let flow = tx.run.workflow_type();
-    let action = format!("{flow}.{}", activity.type_name());
-    let action_type = policy::kind_of_header(activity.scheduled.header.as_ref());
-    let error = ActionError {
-        cause: &cause,
-        flow,
-        action: &action,
-        action_type: &action_type,
+    let error = Resumable {
+        workflow_type: tx.run.workflow_type(),
+        activity_type: activity.type_name(),
+        kind: &policy::kind_of_header(activity.scheduled.header.as_ref()),
+        error_type: &type_of(failure),
+        cause: &cause_of(failure),
         attempts: activity.row.deliveries,
         stopped_at: tx.now,
     };
-    let found = tx.rules.resume.resume(&error, activity_policy::unit(tx, activity))?;
+    let unit = activity_policy::unit(tx, activity);
+    let found = error.ask(|error| tx.rules.resume.resume(error, unit))?;
     Some((found.at.0, found.reason.to_owned()))
 }
 

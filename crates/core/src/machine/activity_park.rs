@@ -94,13 +94,32 @@ pub(crate) fn resume(tx: &mut Tx<'_>, input: &ResumeActivity) -> Result<(), Refu
     Ok(())
 }
 
-/// A resume policy's time has come.
+/// A resume policy's time has come. If what is due is looked for now and then only, it waits for that.
 pub(crate) fn resume_by_policy(tx: &mut Tx<'_>, id: i64) {
+    let (now, sweep) = (tx.now, tx.rules.sweep);
     let Some(activity) = tx.run.activities.get_mut(&id) else { return };
+    if let Some(park) = &mut activity.row.park
+        && let Some(until) = sweep.and_then(|it| it.holds(Timestamp(park.resume_at), now))
+    {
+        park.held_until = until.0;
+        return;
+    }
     activity.row.resumed_by.clear();
     let policy = activity.row.park.as_ref().map(|park| park.resume_reason.clone());
     tx.out.resumed_by_policy += 1;
     unpark(tx, id, Duration::ZERO, format!("resumed by {}", policy.unwrap_or_default()));
+}
+
+/// What is held until the next search has its turn as soon as that is now.
+pub(crate) fn look_again(tx: &mut Tx<'_>) {
+    let is_held = |it: &Activity| it.row.park.as_ref().is_some_and(|park| park.held_until != 0);
+    let held: Vec<i64> =
+        tx.run.activities.iter().filter(|(_, it)| is_held(it)).map(|(id, _)| *id).collect();
+    for id in held {
+        if let Some(park) = tx.run.activities.get_mut(&id).and_then(|it| it.row.park.as_mut()) {
+            park.held_until = 0;
+        }
+    }
 }
 
 /// Gives a parked activity its next attempt. One that a worker has just goes on.
@@ -199,6 +218,7 @@ fn parked(tx: &Tx<'_>, selector: &Selector) -> Result<Vec<i64>, Refused> {
 fn set_resume(tx: &mut Tx<'_>, id: i64, at: Timestamp, reason: &str) {
     if let Some(park) = tx.run.activities.get_mut(&id).and_then(|it| it.row.park.as_mut()) {
         park.resume_at = at.0;
+        park.held_until = 0;
         reason.clone_into(&mut park.resume_reason);
     }
 }

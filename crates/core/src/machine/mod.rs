@@ -16,6 +16,7 @@ pub(crate) mod create;
 pub(crate) mod external;
 pub(crate) mod parent;
 pub(crate) mod properties;
+pub(crate) mod run_resume;
 pub(crate) mod setback;
 pub(crate) mod signal;
 pub(crate) mod successor;

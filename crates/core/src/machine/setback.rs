@@ -10,7 +10,7 @@ use steadfast_retry::Timestamp;
 
 use crate::{
     failure::{cause_of, of_server, of_timeout, type_of},
-    machine::activity_fate::shortened,
+    machine::{activity_fate::shortened, run_resume},
     parked::Trouble,
     refused::Cause,
     state::WorkflowTask,
@@ -35,6 +35,7 @@ pub(crate) fn run_failed(tx: &mut Tx<'_>, outcome: AttemptOutcome, decided: Deci
         return;
     };
     if tx.out.successor.is_none() {
+        tx.run.state.resume = run_resume::of_failure(tx, failure);
         tx.run.state.trouble = Some(Trouble {
             error_type: type_of(failure),
             cause: shortened(cause_of(failure)),

@@ -6,9 +6,9 @@ use steadfast_core::{
     ActivityToken, Adopt, CadenceTerms, CancelActivity, CancelRequest, ChildClosed,
     ChildStartFailed, ChildStarted, CompleteActivity, CompleteWorkflowTask, ExternalAnswered,
     ExternalRefused, FailActivity, FailWorkflowTask, Heartbeat, Identity, Input, Parent,
-    PauseActivity, ResetActivity, Run, Selector, Signal, Start, StartActivity, StartWorkflowTask,
-    Target, Terminate, Timestamp, UnpauseActivity, UpdateActivityOptions, WorkflowTaskToken,
-    policy, span::instant_to_wire,
+    PauseActivity, ResetActivity, ResumedBy, Run, Selector, Signal, Start, StartActivity,
+    StartWorkflowTask, Target, Terminate, Timestamp, UnpauseActivity, UpdateActivityOptions,
+    WorkflowTaskToken, policy, span::instant_to_wire,
 };
 use steadfast_proto::{
     activity, common, enums,
@@ -83,7 +83,8 @@ pub(crate) fn input(story: &Story, call: &Call) -> Input {
     let run = &story.run;
     match call.name.as_str() {
         "tick" => Input::Tick,
-        "resumed" => Input::Resumed,
+        "resumed" => Input::Resumed(ResumedBy::Hand),
+        "sweep-changed" => Input::SweepChanged,
         "take-back" => Input::TakeBack(call.arg(0).parse().expect("a process")),
         "signal" => Input::Signal(signal(call)),
         "cancel" => Input::RequestCancel(cancel(call)),

@@ -72,6 +72,9 @@ pub(crate) fn rulebook(call: &Call) -> Rulebook {
                 book.poison_after = value.parse().expect("a number of crashes");
             }
             "ttl" | "then" | "activity" => {}
+            "sweep" => {
+                book.sweep = Some(resume::Sweep { period: length(value), since: BEGIN });
+            }
             name if name.starts_with("resume") => {
                 let draft: resume::Draft = serde_json::from_str(value).expect("a resume policy");
                 policies.push(draft.create(7).expect("a valid resume policy"));

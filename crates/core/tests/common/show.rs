@@ -155,6 +155,7 @@ fn effect(effect: &Effect) -> String {
             format!("update {update_id} {}", progress_of(progress))
         }
         Effect::Closed => "closed".to_owned(),
+        Effect::StartOver => "start over".to_owned(),
         Effect::Delete => "delete".to_owned(),
     }
 }

@@ -24,6 +24,9 @@ pub struct Book {
     pub version: u64,
     /// The settings.
     pub settings: Settings,
+    /// A search for what is due to be resumed, from which the others are counted, in nanoseconds since
+    /// the epoch; nothing if there never was one.
+    pub swept_at: Option<i64>,
     /// The retry policies, by name.
     pub policies: Vec<OperatorPolicy>,
     /// The resume policies.
@@ -79,10 +82,18 @@ impl Book {
             after: placed(Position::After),
             endings: self.settings.ending_rules(),
             resume: resume::Policies::new(self.resume_policies.iter().cloned()),
+            sweep: self.sweep(),
             poison: self.settings.poison_after > 0,
             poison_after: self.settings.poison_after,
             listeners: self.settings.listeners(),
         }
+    }
+
+    /// When what is due to be resumed is looked for, if it is not resumed at once.
+    fn sweep(&self) -> Option<resume::Sweep> {
+        let period = self.settings.auto_resume_check_frequency;
+        let since = self.swept_at.filter(|_| !period.is_zero())?;
+        Some(resume::Sweep { period, since: Timestamp(since) })
     }
 
     /// Refuses to change what somebody else has changed since this version.
@@ -111,11 +122,17 @@ impl Book {
         self.changes.drain(..surplus);
     }
 
-    /// Puts other settings in the place of these.
-    pub(crate) fn set(&mut self, settings: Settings) -> Result<(), Error> {
+    /// Puts other settings in the place of these. Whether what is due is looked for at other times then.
+    pub(crate) fn set(&mut self, settings: Settings, now: Timestamp) -> Result<bool, Error> {
         refuse(settings.faults())?;
+        let period = settings.auto_resume_check_frequency;
+        let has_changed = period != self.settings.auto_resume_check_frequency;
+        if has_changed {
+            let since = self.sweep().map_or(now, |it| it.with_period(period, now).since);
+            self.swept_at = Some(since.nanos());
+        }
         self.settings = settings;
-        Ok(())
+        Ok(has_changed)
     }
 
     /// Puts a retry policy, as its next version. What looks wrong with it is given back.
@@ -291,6 +308,7 @@ struct Stored {
 struct Kept {
     version: u64,
     settings: Settings,
+    swept_at: Option<i64>,
     policies: Vec<OperatorPolicy>,
     resume_policies: Vec<resume::Draft>,
     changes: Vec<BookChange>,
@@ -301,6 +319,7 @@ impl Kept {
         Self {
             version: book.version,
             settings: book.settings.clone(),
+            swept_at: book.swept_at,
             policies: book.policies.clone(),
             resume_policies: book.resume_policies.iter().map(draft_of).collect(),
             changes: book.changes.clone(),
@@ -319,11 +338,15 @@ enum Unreadable {
 }
 
 fn read(bytes: &[u8]) -> Result<Book, Unreadable> {
-    let Kept { version, settings, policies, resume_policies, changes } =
+    let Kept { version, mut settings, swept_at, policies, resume_policies, changes } =
         serde_json::from_slice(&codec::decode::<Stored>(bytes)?.json)?;
+    if swept_at.is_none() {
+        // It was written when nothing hung on it.
+        settings.auto_resume_check_frequency = Settings::default().auto_resume_check_frequency;
+    }
     let resume_policies: Result<Vec<_>, _> =
         resume_policies.into_iter().map(|draft| draft.create(0)).collect();
-    Ok(Book { version, settings, policies, resume_policies: resume_policies?, changes })
+    Ok(Book { version, settings, swept_at, policies, resume_policies: resume_policies?, changes })
 }
 
 /// Refuses to change what somebody else has changed in the meantime.

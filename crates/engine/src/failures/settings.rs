@@ -10,8 +10,7 @@ use steadfast_retry::{Ending, pattern::NamePattern, span};
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct Settings {
-    /// How often resumes that are due are looked for. They are also woken when they are due; this
-    /// finds what was missed.
+    /// How often resumes that are due are looked for; 0 if each comes when it is due.
     #[serde(with = "span::text")]
     pub auto_resume_check_frequency: Duration,
     /// What becomes of an activity whose policy gives it up. The first that matches holds; one that
@@ -81,7 +80,7 @@ pub struct SignalTarget {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            auto_resume_check_frequency: Duration::from_secs(60),
+            auto_resume_check_frequency: Duration::ZERO,
             endings: Vec::new(),
             poison_after: 0,
             notify: Vec::new(),
@@ -93,8 +92,11 @@ impl Settings {
     /// Everything that is wrong with them.
     pub(super) fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
-        if self.auto_resume_check_frequency < FREQUENCY_MIN {
-            faults.push("autoResumeCheckFrequency must be at least 1s".to_owned());
+        let frequency = self.auto_resume_check_frequency;
+        if !frequency.is_zero() && frequency < FREQUENCY_MIN {
+            let fault = "autoResumeCheckFrequency must be at least 1s, or 0s to resume what is due at \
+                         once";
+            faults.push(fault.to_owned());
         }
         for (index, setting) in self.endings.iter().enumerate() {
             faults.extend(setting.faults().into_iter().map(|it| format!("endings[{index}].{it}")));

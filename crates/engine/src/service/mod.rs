@@ -84,6 +84,9 @@ impl Engine {
             for key in batches.read(&**self.store(), &namespace.id).await? {
                 self.work_on(key);
             }
+            if self.shared().books.of(&namespace.id).swept_at.is_some() {
+                self.look_again(&namespace);
+            }
             for key in self.shared().resume_jobs.read(&**self.store(), &namespace.id).await? {
                 self.go_on_with_resume(key);
             }

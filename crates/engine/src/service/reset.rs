@@ -8,7 +8,7 @@
 
 use std::{collections::BTreeSet, mem::take};
 
-use steadfast_core::{Context, Identity, Input, Past, Reset, Run, Target, Terminate};
+use steadfast_core::{Context, Identity, Input, Past, Reset, ResumedBy, Run, Target, Terminate};
 use steadfast_proto::{
     enums::ResetReapplyExcludeType,
     history::HistoryEvent,
@@ -30,6 +30,16 @@ impl Engine {
         &self,
         request: ResetWorkflowExecutionRequest,
     ) -> Result<ResetWorkflowExecutionResponse, Error> {
+        self.reset(request, None).await
+    }
+
+    /// The same; `resumed` says who has a failed run go on by it. Then only the newest run is meant: one
+    /// that was started since is left alone.
+    pub(super) async fn reset(
+        &self,
+        request: ResetWorkflowExecutionRequest,
+        resumed: Option<ResumedBy>,
+    ) -> Result<ResetWorkflowExecutionResponse, Error> {
         let namespace = self.namespace(&request.namespace)?;
         let base = address(&namespace, request.workflow_execution.as_ref())?;
         let base = self.look(base, Seen::of).await?;
@@ -47,12 +57,13 @@ impl Engine {
             cadence: None,
             first_tried_run_id: base.first_tried_run_id.clone(),
             scheduled_by: base.scheduled_by.clone(),
+            resumes: if resumed.is_some() { base.resumes.saturating_add(1) } else { 0 },
             exclude: excluded(&request.reset_reapply_exclude_types, request.reset_reapply_type),
         };
         let address = Address::of(&namespace.id, &base.identity.workflow_id, "");
         let chain = self.read_chain(&namespace.id, base, &reset).await?;
         let (slot, reply) = oneshot::channel();
-        self.post(ResetJob { address, reset, chain, slot });
+        self.post(ResetJob { address, reset, resumed, chain, slot });
         Ok(ResetWorkflowExecutionResponse { run_id: self.answer(reply).await? })
     }
 
@@ -97,6 +108,7 @@ struct Seen {
     is_open: bool,
     scheduled_by: Option<Target>,
     first_tried_run_id: String,
+    resumes: u32,
 }
 
 impl Seen {
@@ -110,6 +122,7 @@ impl Seen {
             is_open: run.is_open(),
             scheduled_by: run.state().scheduled_by.clone(),
             first_tried_run_id: run.first_tried_run_id().to_owned(),
+            resumes: run.state().resumes,
         }
     }
 
@@ -144,6 +157,7 @@ impl Chain {
 struct ResetJob {
     address: Address,
     reset: Reset,
+    resumed: Option<ResumedBy>,
     chain: Chain,
     slot: oneshot::Sender<Result<String, Error>>,
 }
@@ -171,6 +185,9 @@ impl ResetJob {
         let entry = desk.entry(newest).ok_or_else(missing)?;
         if entry.run.state().create_request_id == self.reset.request_id {
             return Ok(entry.run.identity().run_id.clone());
+        }
+        if let Some(by) = self.resumed {
+            self.check_resume(entry, by)?;
         }
         // What happened to the chain between reading it and now must not get lost.
         if !self.chain.last.is_unchanged(entry) {
@@ -201,10 +218,23 @@ impl ResetJob {
             };
             desk.apply(newest, Input::Terminate(terminate))?;
         } else {
-            desk.apply(newest, Input::Resumed)?;
+            desk.apply(newest, Input::Resumed(self.resumed.unwrap_or(ResumedBy::Hand)))?;
         }
         desk.adopt(run, transition, limits, &mut Wishes::default());
         Ok(run_id)
+    }
+
+    /// A failed run goes on only while nothing else has taken its place, and by itself only while a
+    /// policy says so.
+    fn check_resume(&self, newest: &Entry, by: ResumedBy) -> Result<(), Error> {
+        let refuse = |why: &str| Err(Error::new(Code::FailedPrecondition, why));
+        if newest.number != self.chain.base.number {
+            return refuse("another run was started since: reset this one if it is to end that");
+        }
+        if by == ResumedBy::Policy && newest.run.state().resume.is_none() {
+            return refuse("its resume was called off");
+        }
+        Ok(())
     }
 }
 

@@ -307,6 +307,10 @@ impl<'a> Desk<'a> {
                 self.tell_update(number, &update_id, &progress);
             }
             Effect::Closed => self.settle_closed(number),
+            Effect::StartOver => {
+                let shared = Arc::clone(&self.shard.shared);
+                self.release(move || shared.start_overs.send(number));
+            }
             Effect::Delete => self.delete(number),
         }
     }

@@ -13,8 +13,8 @@
 use std::sync::Arc;
 
 use steadfast_core::{
-    Adopt, CancelRequest, ChildStartFailed, ChildStarted, ExternalAnswered, ExternalInitiated,
-    ExternalRefused, Identity, Input, Parent, Refused, Run, Signal, Start,
+    Adopt, CancelRequest, ChildStartFailed, ChildStarted, Effect, ExternalAnswered,
+    ExternalInitiated, ExternalRefused, Identity, Input, Parent, Refused, Run, Signal, Start,
 };
 use steadfast_proto::{
     common, enums, history::StartChildWorkflowExecutionInitiatedEventAttributes as Initiated,
@@ -143,8 +143,12 @@ impl Desk<'_> {
         let children: Vec<i64> = run.unstarted_children().collect();
         let externals: Vec<i64> = run.externals().iter().map(|(id, _)| *id).collect();
         let messages: Vec<u64> = run.messages().iter().map(|(id, _)| *id).collect();
+        let is_ready = run.task_is_ready();
         let mut wishes = Wishes::default();
-        if run.task_is_ready() {
+        if run.is_to_start_over() {
+            self.carry_out(number, Effect::StartOver, &mut wishes);
+        }
+        if is_ready {
             self.offer_task(number, &mut wishes);
         }
         for id in activities {

@@ -29,7 +29,7 @@ use crate::{
     query::Queries,
     tally::Tally,
     task::{ActivityOffer, TaskGift, TaskOffer},
-    webhooks::Outbox,
+    webhooks::{Outbox, Post},
     workers::Workers,
 };
 
@@ -48,7 +48,9 @@ pub(crate) struct Shared {
     pub(crate) batches: Batches,
     pub(crate) books: Books,
     pub(crate) resume_jobs: ResumeJobs,
-    pub(crate) webhooks: Outbox,
+    pub(crate) webhooks: Outbox<Post>,
+    /// Failed runs that a resume policy has go on now.
+    pub(crate) start_overs: Outbox<RunNumber>,
     /// Told when somebody has changed a bulk resume.
     pub(crate) resume_jobs_changed: Notify,
     pub(crate) hot: Arc<Hot>,

@@ -1,6 +1,6 @@
 //! Which policy takes an error.
 
-use super::{NO_EGRESS, Policy, schedule::Resume};
+use super::{NO_EGRESS, Policy, WORKFLOW, schedule::Resume};
 use crate::{seed::Unit, time::Timestamp};
 
 /// An action that has failed.
@@ -12,7 +12,7 @@ pub struct ActionError<'a> {
     pub flow: &'a str,
     /// The action with its flow in front.
     pub action: &'a str,
-    /// The kind of action.
+    /// The kind of action; [`WORKFLOW`] if it is a whole workflow.
     pub action_type: &'a str,
     /// How often the action has been tried by now.
     pub attempts: u32,
@@ -57,13 +57,16 @@ impl Policies {
 }
 
 impl Policy {
-    /// Whether the policy takes the error: every given criterion agrees, and attempts are left.
+    /// Whether the policy takes the error: every given criterion agrees, and attempts are left. A whole
+    /// workflow that failed is taken only by a policy that says so.
     #[must_use]
     pub fn takes(&self, error: &ActionError<'_>) -> bool {
         let is = |criterion: &Option<String>, value: &str| {
             criterion.as_ref().is_none_or(|criterion| criterion == value)
         };
-        error.attempts < self.max_attempts
+        let is_meant = error.action_type != WORKFLOW || self.action_type.is_some();
+        is_meant
+            && error.attempts < self.max_attempts
             && self.error_substring.as_ref().is_none_or(|part| error.cause.contains(part.as_str()))
             && is(&self.flow, error.flow)
             && is(&self.action_type, error.action_type)

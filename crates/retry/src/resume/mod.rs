@@ -49,5 +49,8 @@ pub struct Policy {
     pub back_off: BackOff,
 }
 
+/// The kind of action that is a whole workflow.
+pub const WORKFLOW: &str = "WORKFLOW";
+
 /// The one action that belongs to no flow, so its name stands alone.
 pub const NO_EGRESS: &str = "NoEgressFlowConfiguredAction";

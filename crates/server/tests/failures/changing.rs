@@ -110,6 +110,13 @@ async fn a_failure_is_explained_before_it_happens() {
         assert_eq!(told["rule"], "type=Gone activity=First", "{told}");
         assert_eq!((&told["layer"], &told["policy"]), (&json!("operator"), &json!("gone@1")));
         assert_eq!((&told["ending"], &told["resumePolicy"]), (&json!("park"), &json!("again")));
+        // A policy for the error's type takes it here as it does when it happens.
+        let typed = policy("typed", &json!({ "errorSubstring": "Gone: it went" }), 5, 10);
+        flow.ask("POST", "resume-policies", typed).await;
+        let asked =
+            json!({ "error": { "type": "Gone", "message": "it went" }, "activity": "First" });
+        let told = flow.ask("POST", "failures/explain", asked).await;
+        assert_eq!(told["resumePolicy"], "typed", "{told}");
         let other = json!({ "error": { "type": "Slow" }, "activity": "First" });
         let told = flow.ask("POST", "failures/explain", other).await;
         assert_eq!((&told["layer"], &told["retries"]), (&json!("call site"), &json!(true)));

@@ -8,6 +8,8 @@ mod matching;
 mod policies;
 mod resuming;
 mod rig;
+mod runs;
+mod sweeping;
 mod telling;
 mod views;
 mod waiting;

@@ -279,7 +279,7 @@ impl Flow {
         self.events(workflow_id).await.pop().expect("an event")
     }
 
-    async fn events(&self, workflow_id: &str) -> Vec<Event> {
+    pub(super) async fn events(&self, workflow_id: &str) -> Vec<Event> {
         let answer = self.client().get_workflow_execution_history(history(workflow_id)).await;
         let events = answer.expect("a history").into_inner().history.expect("a history").events;
         events.into_iter().filter_map(|event| event.attributes).collect()

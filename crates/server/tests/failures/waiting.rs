@@ -67,7 +67,7 @@ impl Flow {
     }
 
     /// Nothing is to be done, and what was begun since shows that the engine has looked.
-    async fn is_idle(&self, probe: &str) {
+    pub(super) async fn is_idle(&self, probe: &str) {
         self.start(probe, "Probe").await;
         let task = self.attempt_of("First", 1).await;
         assert_eq!(task.workflow_execution.as_ref().expect("one").workflow_id, probe);

@@ -7,19 +7,14 @@ use std::time::Duration;
 
 use steadfast_core::{
     AcknowledgeError, ActivityChange, CancelRequest, ClearResume, GiveUpActivity, Input,
-    ParkActivity, ResumeActivity, RetryNow, Selector,
+    ParkActivity, RUN, ResumeActivity, ResumedBy, RetryNow, Selector,
 };
-use steadfast_proto::{
-    common::WorkflowExecution,
-    history::{HistoryEvent, history_event::Attributes},
-    workflowservice::ResetWorkflowExecutionRequest,
-};
+use steadfast_proto::common::WorkflowExecution;
 use steadfast_store::{ErrorEntry, ErrorFilter, ErrorState, Order};
 
 use crate::{
     error::{Code, Error},
     failures::{Acted, ErrorId, Resume, Selection, Who},
-    history,
     namespaces::Namespace,
     service::{Engine, address},
     shard::Address,
@@ -62,7 +57,8 @@ impl Engine {
         self.act(namespace, selection, &ErrorState::ALL, input).await
     }
 
-    /// Cancels the workflows that errors belong to. What was scheduled for the errors is off.
+    /// Cancels the workflows that errors belong to. What was scheduled for the errors is off; a run that
+    /// has failed stays so.
     pub async fn cancel_errors(
         &self,
         namespace: &str,
@@ -72,9 +68,12 @@ impl Engine {
         let input = |entry: &ErrorEntry| {
             let Who { identity, reason } = who.clone();
             let cancel = CancelRequest { reason, identity, ..CancelRequest::default() };
-            let Who { identity, reason } = who.clone();
-            let clear = ClearResume { selector: selector(entry)?, identity, reason };
-            Ok(vec![Input::ClearResume(clear), Input::RequestCancel(cancel)])
+            let clear = Input::ClearResume(call_off(entry, who)?);
+            Ok(match entry.subject {
+                // It has ended; that it does not go on is all that can be asked of it.
+                RUN => vec![clear],
+                _ => vec![clear, Input::RequestCancel(cancel)],
+            })
         };
         self.act(namespace, selection, &[ErrorState::Parked], input).await
     }
@@ -139,47 +138,22 @@ impl Engine {
         resume: &Resume,
     ) -> Result<String, Error> {
         match entry.row.state {
-            ErrorState::Failed => self.start_over(namespace, entry, resume).await,
+            ErrorState::Failed => {
+                if resume.change != ActivityChange::default() || !resume.metadata.is_empty() {
+                    return Err(Error::invalid(
+                        "a failed run goes on by a reset: its activities are scheduled anew, so \
+                         neither input, policy nor metadata can be given to them",
+                    ));
+                }
+                let request_id = request_id(entry, resume);
+                self.start_over(namespace, entry, &resume.who, request_id, ResumedBy::Hand).await
+            }
             ErrorState::Parked | ErrorState::Retrying | ErrorState::Dead => {
                 let chance = self.shared().ids.entropy().nonce();
                 let input = resume_input(entry, resume, chance)?;
                 self.apply(address_of(entry), String::new(), input, |_| String::new()).await
             }
         }
-    }
-
-    /// Resets a failed run to before the step that failed. Gives the run that goes on.
-    async fn start_over(
-        &self,
-        namespace: &Namespace,
-        entry: &ErrorEntry,
-        resume: &Resume,
-    ) -> Result<String, Error> {
-        if resume.change != ActivityChange::default() || !resume.metadata.is_empty() {
-            return Err(Error::invalid(
-                "a failed run goes on by a reset: its activities are scheduled anew, so neither \
-                 input, policy nor metadata can be given to them",
-            ));
-        }
-        let last_event_id = self.look(address_of(entry), |_, run| run.last_event_id()).await?;
-        let events = history::all(&**self.store(), entry.run, last_event_id).await?;
-        let before = before_the_failure(&events).ok_or_else(|| {
-            let what = "the run failed before its code ran for the first time: start it again";
-            Error::new(Code::FailedPrecondition, what)
-        })?;
-        let request = ResetWorkflowExecutionRequest {
-            namespace: namespace.name.clone(),
-            workflow_execution: Some(WorkflowExecution {
-                workflow_id: entry.identity.workflow_id.clone(),
-                run_id: entry.identity.run_id.clone(),
-            }),
-            reason: resume.who.reason.clone(),
-            identity: resume.who.identity.clone(),
-            workflow_task_finish_event_id: before,
-            request_id: request_id(entry, resume),
-            ..ResetWorkflowExecutionRequest::default()
-        };
-        Ok(self.reset_workflow_execution(request).await?.run_id)
     }
 
     /// Gives the activity of each chosen error an input.
@@ -278,6 +252,12 @@ pub(super) fn selector(entry: &ErrorEntry) -> Result<Selector, Error> {
     Err(Error::new(Code::FailedPrecondition, message))
 }
 
+fn call_off(entry: &ErrorEntry, who: &Who) -> Result<ClearResume, Error> {
+    let selector = if entry.subject == RUN { Selector::Event(RUN) } else { selector(entry)? };
+    let Who { identity, reason } = who.clone();
+    Ok(ClearResume { selector, identity, reason })
+}
+
 fn resume_input(entry: &ErrorEntry, resume: &Resume, chance: u64) -> Result<Input, Error> {
     let spread = u64::try_from(resume.spread.as_nanos()).unwrap_or(u64::MAX);
     Ok(Input::ResumeActivity(Box::new(ResumeActivity {
@@ -323,46 +303,6 @@ fn done(entry: &ErrorEntry, outcome: Result<String, Error>) -> Acted {
         run_id: entry.identity.run_id.clone(),
         outcome,
     }
-}
-
-/// The workflow task after whose start a failed run is to go on: the one that asked for the step that
-/// failed last, so that it is asked for again; if no step failed, the last one.
-fn before_the_failure(events: &[HistoryEvent]) -> Option<i64> {
-    let failed = events.iter().rev().find_map(|event| failed_step(event.attributes.as_ref()?));
-    let place = failed.and_then(|id| usize::try_from(id - 1).ok());
-    let asked = place.and_then(|place| asked_by(events.get(place)?.attributes.as_ref()?));
-    let is_completion = |event: &&HistoryEvent| {
-        matches!(event.attributes, Some(Attributes::WorkflowTaskCompletedEventAttributes(_)))
-    };
-    asked.or_else(|| events.iter().rev().find(is_completion).map(|event| event.event_id))
-}
-
-/// The event that asked for a step which, as this event says, has failed.
-fn failed_step(event: &Attributes) -> Option<i64> {
-    if let Attributes::ActivityTaskFailedEventAttributes(it) = event {
-        return Some(it.scheduled_event_id);
-    }
-    if let Attributes::ActivityTaskTimedOutEventAttributes(it) = event {
-        return Some(it.scheduled_event_id);
-    }
-    if let Attributes::ChildWorkflowExecutionFailedEventAttributes(it) = event {
-        return Some(it.initiated_event_id);
-    }
-    if let Attributes::ChildWorkflowExecutionTimedOutEventAttributes(it) = event {
-        return Some(it.initiated_event_id);
-    }
-    None
-}
-
-/// The workflow task that asked for a step.
-fn asked_by(event: &Attributes) -> Option<i64> {
-    if let Attributes::ActivityTaskScheduledEventAttributes(it) = event {
-        return Some(it.workflow_task_completed_event_id);
-    }
-    if let Attributes::StartChildWorkflowExecutionInitiatedEventAttributes(it) = event {
-        return Some(it.workflow_task_completed_event_id);
-    }
-    None
 }
 
 fn check_count(count: usize) -> Result<(), Error> {

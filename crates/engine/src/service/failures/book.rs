@@ -25,8 +25,13 @@ impl Engine {
         settings: Settings,
         who: Who,
     ) -> Result<(), Error> {
-        let change = |book: &mut Book, _| book.set(settings).map(|()| ((), "settings".to_owned()));
-        self.change_book(namespace, who, change).await
+        let change =
+            |book: &mut Book, now| book.set(settings, now).map(|it| (it, "settings".to_owned()));
+        if self.change_book(namespace, who, change).await? {
+            let namespace = self.namespace(namespace)?;
+            self.look_again(&namespace);
+        }
+        Ok(())
     }
 
     /// Puts a retry policy, as its next version. It holds for every failure from now on. What looks

@@ -6,6 +6,8 @@
 //!   changing          another policy, other time limits, another input, with a look ahead
 //!   book              settings and retry policies of a namespace
 //!   resume_policies   when parked work goes on by itself
+//!   sweeping          when what is due is looked for
+//!   starting_over     a failed run goes on, by hand or by itself
 //!   resume_jobs       many resumed at a chosen pace
 //!   posting           whoever wants to know is told
 //! ```
@@ -17,5 +19,7 @@ mod errors;
 mod posting;
 mod resume_jobs;
 mod resume_policies;
+mod starting_over;
+mod sweeping;
 
 pub use changing::{Change, Moved, Preview};

@@ -339,6 +339,7 @@ impl Settled {
             (Fate::FailedAgain, true) => self.failed += 1,
             (Fate::Succeeded, false) => self.later.0 += 1,
             (Fate::FailedAgain, false) => self.later.1 += 1,
+            (Fate::Refused, _) => {}
         }
         self.prefix += u64::from(is_prefix);
     }
@@ -355,14 +356,19 @@ impl Settled {
 enum Fate {
     Succeeded,
     FailedAgain,
+    /// It could not be resumed, or somebody has parked it again before it was tried.
+    Refused,
 }
 
 /// What has become of an error since it was resumed; `None` while that is open.
 fn fate(target: &Target, entry: Option<&ErrorEntry>) -> Option<Fate> {
     let Some(entry) = entry else { return Some(Fate::Succeeded) };
     let was_tried = entry.row.attempts > target.attempts;
-    let has_ended = matches!(entry.row.state, ErrorState::Parked | ErrorState::Dead);
-    (was_tried && has_ended).then_some(Fate::FailedAgain)
+    match entry.row.state {
+        ErrorState::Parked | ErrorState::Dead if was_tried => Some(Fate::FailedAgain),
+        ErrorState::Parked | ErrorState::Failed | ErrorState::Dead => Some(Fate::Refused),
+        ErrorState::Retrying => None,
+    }
 }
 
 fn target(entry: &ErrorEntry) -> Target {

@@ -1,8 +1,8 @@
 //! Resume policies: kept, tried on what is there, applied to it.
 
-use steadfast_core::{Input, ScheduleResume, Selector, failure::resume_text};
-use steadfast_retry::resume::{ActionError, Draft, Policy};
-use steadfast_store::{ErrorEntry, ErrorFilter, ErrorState, Order};
+use steadfast_core::{Input, RUN, Resumable, ScheduleResume, Selector};
+use steadfast_retry::resume::{Draft, Policy};
+use steadfast_store::ErrorEntry;
 
 use super::acting::address_of;
 use crate::{
@@ -133,24 +133,18 @@ impl Engine {
         Ok(counts)
     }
 
-    /// Looks at each parked activity that nobody has acknowledged, and schedules its resume if
-    /// `look` says when.
+    /// Looks at each parked activity and failed run that nobody has acknowledged, and schedules its
+    /// resume if `look` says when.
     async fn each_parked(
         &self,
         namespace: &Namespace,
         mut look: impl FnMut(&ErrorEntry) -> Option<ScheduleResume>,
     ) -> Result<(), Error> {
-        let filter = ErrorFilter {
-            states: vec![ErrorState::Parked],
-            acknowledged: Some(false),
-            ..ErrorFilter::default()
-        };
         let limit = self.shared().limits.list_page_max;
         let mut after = None;
         loop {
-            let (id, filter) = (namespace.id.clone(), filter.clone());
-            let page = self.store().errors(id, filter, Order::Forward, after, limit).await?;
-            for entry in &page.errors {
+            let (errors, next) = self.resumable(&namespace.id, after, limit).await?;
+            for entry in &errors {
                 let Some(resume) = look(entry) else { continue };
                 let input = Input::ScheduleResume(resume);
                 match self.apply(address_of(entry), String::new(), input, |_| ()).await {
@@ -159,7 +153,7 @@ impl Engine {
                     outcome => outcome?,
                 }
             }
-            after = page.next;
+            after = next;
             if after.is_none() {
                 return Ok(());
             }
@@ -175,14 +169,15 @@ impl Engine {
 /// Whether a policy takes an error, as it would have when the error happened.
 fn takes(policy: &Policy, entry: &ErrorEntry) -> bool {
     let row = &entry.row;
-    let cause = resume_text(&row.error_type, &row.cause);
-    let action = format!("{}.{}", row.workflow_type, row.activity_type);
-    policy.takes(&ActionError {
-        cause: &cause,
-        flow: &row.workflow_type,
-        action: &action,
-        action_type: &row.kind,
-        attempts: row.attempts,
+    let attempts = if entry.subject == RUN { row.resumes + 1 } else { row.attempts };
+    let error = Resumable {
+        workflow_type: &row.workflow_type,
+        activity_type: &row.activity_type,
+        kind: &row.kind,
+        error_type: &row.error_type,
+        cause: &row.cause,
+        attempts,
         stopped_at: row.last_at,
-    })
+    };
+    error.ask(|error| policy.takes(error))
 }

@@ -98,7 +98,7 @@ pub(super) struct ErrorItem {
     /// When it is tried next, if that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_at: Option<Time>,
-    /// When a policy resumes it: the same as `nextAt` while it is parked.
+    /// When a policy resumes it: the same as `nextAt` while it is parked or has failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_auto_resume: Option<Time>,
     /// The name of that policy.
@@ -225,7 +225,7 @@ impl From<ErrorEntry> for ErrorItem {
         let row = entry.row;
         let state = StateName::from(row.state);
         let next_at = row.next_at.map(Time);
-        let next_auto_resume = next_at.filter(|_| state == StateName::Parked);
+        let next_auto_resume = next_at.filter(|_| state != StateName::Retrying);
         Self {
             id: id.to_string(),
             workflow_id: entry.identity.workflow_id,

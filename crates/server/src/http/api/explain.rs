@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use steadfast_core::Rulebook;
+use steadfast_core::{Resumable, Rulebook, failure};
 use steadfast_retry::{
-    Class, Decision, Failure, Layer, Overlay, Place, Policy, Seed, Signals, State, TimeoutKind,
-    Timestamp, decide, preset::temporal, resume::ActionError,
+    Decision, FailureParts, Layer, Overlay, Place, Policy, Seed, Signals, State, Timestamp, decide,
+    preset::temporal,
 };
 use utoipa::ToSchema;
 
@@ -21,7 +21,8 @@ use super::{
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[schema(as = ExplainFailure)]
 pub(super) struct Asked {
-    error: FailureBody,
+    #[schema(value_type = FailureBody)]
+    error: FailureParts,
     #[serde(default)]
     workflow_type: String,
     /// The activity's type.
@@ -39,27 +40,22 @@ pub(super) struct Asked {
     policy: Option<Value>,
 }
 
-/// A failure.
-#[derive(Clone, Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-#[schema(as = Failure)]
-pub(super) struct FailureBody {
+/// A failure. It is written down for the document; a test holds it to the type that is read.
+#[derive(ToSchema)]
+#[schema(as = Failure, rename_all = "camelCase")]
+#[expect(dead_code, reason = "its fields are described, not read")]
+struct FailureBody {
     /// The author's name for it.
-    #[serde(rename = "type")]
-    kind: Option<String>,
-    #[serde(default)]
-    message: String,
+    r#type: Option<String>,
+    message: Option<String>,
     /// `429`, `grpc:UNAVAILABLE`, `ECONNRESET`.
     code: Option<String>,
     /// What its author says it is: transient, throttle, timeout, auth, data, permanent, crash.
-    #[schema(value_type = Option<String>)]
-    class: Option<Class>,
+    class: Option<String>,
     /// Which clock ran out: `start_to_close`, `heartbeat`, `schedule_to_start`, `schedule_to_close`.
-    #[schema(value_type = Option<String>)]
-    timeout: Option<TimeoutKind>,
+    timeout: Option<String>,
     /// The author says that trying again cannot help.
-    #[serde(default)]
-    non_retryable: bool,
+    non_retryable: Option<bool>,
 }
 
 /// What would become of it.
@@ -157,15 +153,17 @@ impl Asked {
 
     /// The resume policy that takes the activity once it is not tried any more.
     fn resume_policy(&self, rules: &Rulebook) -> Option<String> {
-        let error = ActionError {
+        let timeout = self.error.timeout.map(failure::type_of_timeout);
+        let error = Resumable {
+            workflow_type: &self.workflow_type,
+            activity_type: &self.activity,
+            kind: &self.activity_kind,
+            error_type: timeout.as_deref().or(self.error.error_type.as_deref()).unwrap_or_default(),
             cause: &self.error.message,
-            flow: &self.workflow_type,
-            action: &format!("{}.{}", self.workflow_type, self.activity),
-            action_type: &self.activity_kind,
             attempts: self.attempt.unwrap_or(1),
             stopped_at: Timestamp::default(),
         };
-        rules.resume.find(&error).map(|policy| policy.name.clone())
+        error.ask(|error| rules.resume.find(error)).map(|policy| policy.name.clone())
     }
 
     fn place(&self) -> Place<'_> {
@@ -178,19 +176,31 @@ impl Asked {
     }
 }
 
-impl FailureBody {
-    fn failure(&self) -> Failure<'_> {
-        Failure {
-            error_type: self.kind.as_deref(),
-            message: &self.message,
-            code: self.code.as_deref(),
-            class: self.class,
-            timeout: self.timeout,
-            non_retryable: self.non_retryable,
-            ..Failure::default()
-        }
-    }
-}
-
 /// Attempts that are reckoned through.
 const ATTEMPTS_MAX: u32 = 10_000;
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use utoipa::{
+        PartialSchema as _,
+        openapi::{RefOr, Schema},
+    };
+
+    use super::*;
+
+    #[test]
+    fn the_document_describes_what_is_read() {
+        let RefOr::T(Schema::Object(described)) = FailureBody::schema() else {
+            panic!("an object is described");
+        };
+        let told: Vec<&str> = described.properties.keys().map(String::as_str).collect();
+        let read = json!(FailureParts::default());
+        let mut read: Vec<&str> =
+            read.as_object().expect("an object").keys().map(String::as_str).collect();
+        read.sort_unstable();
+        let mut told = told;
+        told.sort_unstable();
+        assert_eq!(told, read);
+    }
+}

@@ -38,7 +38,8 @@ struct Described {
     flow: Option<String>,
     /// Exactly this activity, with its workflow type in front: `Order.Charge`.
     action: Option<String>,
-    /// Exactly this kind of activity.
+    /// Exactly this kind of activity. `WORKFLOW` takes runs that have failed, which no other policy does:
+    /// they go on from before the step that failed.
     action_type: Option<String>,
     /// Attempts in all, the first one included; at least 2.
     max_attempts: u32,

@@ -19,7 +19,8 @@ use super::{
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[schema(as = FailureSettings)]
 pub(super) struct SettingsBody {
-    /// How often resumes that are due are looked for.
+    /// How often resumes that are due are looked for, at least `1s`; `0s`, as when nothing is said, if each
+    /// comes when it is due. Another period holds from the next search on.
     #[serde(default = "frequency")]
     auto_resume_check_frequency: Span,
     /// What becomes of an activity whose policy gives it up. The first that matches holds; one that
