@@ -9,6 +9,7 @@ use std::{
 };
 
 use steadfast_store::Error;
+use tokio::sync::Notify;
 
 use crate::chance::Chance;
 
@@ -25,6 +26,23 @@ pub(crate) struct Faults {
     over: AtomicBool,
     /// How often something was made to fail.
     made: AtomicU64,
+    /// How many writes there were, of whatever kind.
+    writes_seen: AtomicU64,
+    /// At which write the plug is pulled; 0 for none.
+    cut_at: AtomicU64,
+    cut: Mutex<Cut>,
+    /// Told when the plug was pulled.
+    pulled: Notify,
+}
+
+/// When the plug is pulled.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Cut {
+    /// Just before a write.
+    #[default]
+    Before,
+    /// Just after it: nobody hears that it was done.
+    After,
 }
 
 /// What happens to a commit.
@@ -61,7 +79,39 @@ impl Faults {
             tears: AtomicBool::new(false),
             over: AtomicBool::new(false),
             made: AtomicU64::new(0),
+            writes_seen: AtomicU64::new(0),
+            cut_at: AtomicU64::new(0),
+            cut: Mutex::default(),
+            pulled: Notify::new(),
         }
+    }
+
+    /// Has the plug pulled at a write, counted from 1.
+    pub(crate) fn cut_at(&self, write: u64, cut: Cut) {
+        self.cut_at.store(write, Ordering::Relaxed);
+        *self.cut.lock().unwrap_or_else(PoisonError::into_inner) = cut;
+    }
+
+    /// How many writes there were.
+    pub(crate) fn writes_seen(&self) -> u64 {
+        self.writes_seen.load(Ordering::Relaxed)
+    }
+
+    /// Counts a write. If the plug is pulled at it, says when.
+    pub(crate) fn count_write(&self) -> Option<Cut> {
+        let number = self.writes_seen.fetch_add(1, Ordering::Relaxed) + 1;
+        let is_cut = number == self.cut_at.load(Ordering::Relaxed);
+        is_cut.then(|| *self.cut.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Pulls the plug.
+    pub(crate) fn pull(&self) {
+        self.pulled.notify_one();
+    }
+
+    /// Waits until the plug is pulled.
+    pub(crate) async fn are_pulled(&self) {
+        self.pulled.notified().await;
     }
 
     /// From now on so many of a hundred commits and reads meet trouble.

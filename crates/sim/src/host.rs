@@ -10,11 +10,13 @@ use std::{
     time::Duration,
 };
 
-use steadfast_engine::{Clock, Code, Engine, Error, Limits, Options};
+use steadfast_engine::{Clock, Code, Engine, Error, Limits, Options, Webhooks};
 use steadfast_store::{Memory, Store};
 use tokio::sync::Notify;
 
-use crate::{chance::Chance, clock::SimClock, faults::Faults, store::Faulty};
+use crate::{
+    chance::Chance, clock::SimClock, faults::Faults, hook::Hook, store::Faulty, watch::Watch,
+};
 
 /// The simulated machine.
 #[derive(Debug)]
@@ -22,6 +24,8 @@ pub(crate) struct Host {
     /// The disk: it stays when the process goes.
     disk: Memory,
     faults: Arc<Faults>,
+    hook: Arc<Hook>,
+    watch: Arc<Watch>,
     clock: Arc<SimClock>,
     ids: Chance,
     limits: Limits,
@@ -61,6 +65,8 @@ impl Host {
         };
         Self {
             disk: Memory::new(),
+            hook: Arc::new(Hook::new(chance.child("hook"), Arc::clone(&faults))),
+            watch: Arc::default(),
             faults,
             clock,
             ids: chance.child("ids"),
@@ -91,16 +97,18 @@ impl Host {
     /// Switches it on, however often that takes.
     pub(crate) async fn start(&self) {
         loop {
-            let store = Faulty::new(self.disk.clone(), Arc::clone(&self.faults));
+            let (faults, watch) = (Arc::clone(&self.faults), Arc::clone(&self.watch));
+            let store = Faulty::new(self.disk.clone(), faults, watch);
             let opened = self.opened.fetch_add(1, Ordering::Relaxed);
             let clock: Arc<dyn Clock> = Arc::<SimClock>::clone(&self.clock);
+            let hook: Arc<dyn Webhooks> = Arc::<Hook>::clone(&self.hook);
             let options = Options {
                 shards: self.shards,
                 clock,
                 seed: Some(self.ids.child(&opened.to_string()).number()),
                 limits: self.limits.clone(),
                 owner: format!("process-{opened}"),
-                ..Options::default()
+                webhooks: Some(hook),
             };
             let store: Arc<dyn Store> = Arc::new(store);
             if let Ok(engine) = Engine::open(store, options).await {
@@ -137,6 +145,21 @@ impl Host {
         let engine = self.engine.lock().unwrap_or_else(PoisonError::into_inner).take();
         self.gone.notify_waiters();
         engine
+    }
+
+    /// How often it was switched on, or that was tried.
+    pub(crate) fn starts(&self) -> u64 {
+        self.opened.load(Ordering::Relaxed)
+    }
+
+    /// Everything that was told to whoever wants to hear of failures.
+    pub(crate) fn heard(&self) -> Vec<serde_json::Value> {
+        self.hook.heard()
+    }
+
+    /// How often each error was resumed by each who did, as the disk has it.
+    pub(crate) fn resumes(&self) -> Vec<((i64, i64, String), usize)> {
+        self.watch.resumes()
     }
 
     /// Whether the engine has lost its data to another one, which here never happens rightly.

@@ -9,6 +9,9 @@
 //!                           ledger ──▶ oracle ◀── histories, descriptions, listings
 //! ```
 //!
+//! Beside it, a small fixed world is run once for each of its writes to the disk, with the plug pulled
+//! just before or just after it (`cuts`).
+//!
 //! A seed decides everything: what is asked for, who misbehaves and when, what breaks. Faults stop
 //! after a while, the world gets time to come to rest, and then the oracle compares what the
 //! engine says with what it had promised. The same seed gives the same run, byte for byte.
@@ -21,7 +24,9 @@
 mod actor;
 mod chance;
 mod clock;
+mod cuts;
 mod faults;
+mod hook;
 mod host;
 mod ledger;
 mod log;
@@ -30,10 +35,13 @@ mod program;
 mod simulate;
 mod store;
 mod trace;
+mod watch;
 mod wire;
 mod world;
 
+pub use cuts::{Outcome, pull_the_plug, writes};
+pub use faults::Cut;
 pub use ledger::Fault;
 pub use simulate::{Disk, Report, Scenario, simulate, simulate_in};
 pub use trace::show as show_engine;
-pub use world::Steward;
+pub use world::{Foreman, Steward};

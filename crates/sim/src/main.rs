@@ -7,7 +7,7 @@ use std::{
 };
 
 use clap::{Parser, Subcommand};
-use steadfast_sim::{Report, show_engine, simulate};
+use steadfast_sim::{Cut, Report, pull_the_plug, show_engine, simulate, writes};
 
 /// The engine on virtual time, with workers that crash and stores that fail.
 #[derive(Debug, Parser)]
@@ -43,6 +43,9 @@ enum Verb {
         #[arg(long, default_value_t = 10)]
         seeds: u64,
     },
+    /// Runs a small world once for each write to its disk, with the plug pulled just before and just
+    /// after it: everything must end the same
+    Cuts,
     /// Runs seed after seed for so long
     Long {
         /// How long
@@ -70,6 +73,10 @@ fn main() -> ExitCode {
         Verb::Meta { seeds } => {
             announce(&format!("seeds 1 to {seeds}, twice each"));
             (1..=seeds).all(is_repeatable)
+        }
+        Verb::Cuts => {
+            announce("a small world, cut at each of its writes");
+            cuts()
         }
         Verb::Long { minutes, from } => {
             announce(&format!("seeds from {from}, for {minutes} minutes"));
@@ -119,6 +126,24 @@ fn told(report: &Report) -> bool {
     println!("{}", report.histories);
     println!("rerun: cargo run -p steadfast-sim -- run --seed {} --verbose", report.seed);
     false
+}
+
+/// Says at which writes a cut makes a difference.
+fn cuts() -> bool {
+    let straight = writes();
+    println!("{}", straight.text);
+    let mut bad = 0_u32;
+    for write in 1..=straight.writes {
+        for cut in [Cut::Before, Cut::After] {
+            let ended = pull_the_plug(write, cut);
+            if ended.text != straight.text {
+                bad += 1;
+                println!("cut {cut:?} write {write}, it ends otherwise:\n{}", ended.text);
+            }
+        }
+    }
+    println!("{} writes, each cut twice: {bad} ended otherwise", straight.writes);
+    bad == 0
 }
 
 fn is_repeatable(seed: u64) -> bool {

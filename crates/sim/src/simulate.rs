@@ -8,7 +8,7 @@ use crate::{
     actor,
     ledger::Fault,
     oracle, wire,
-    world::{Steward, World},
+    world::{Foreman, Steward, World},
 };
 
 /// What came of a seed.
@@ -42,6 +42,8 @@ pub struct Scenario {
     pub disk: Disk,
     /// Whether somebody sees to failures.
     pub steward: Steward,
+    /// Whether somebody resumes many at once, and somebody else is told of failures.
+    pub foreman: Foreman,
 }
 
 /// What kind of disk a simulation has.
@@ -62,7 +64,7 @@ pub fn simulate_in(seed: u64, shown: bool, scenario: Scenario) -> Report {
         .build()
         .expect("a runtime without threads and devices can be built");
     runtime.block_on(async {
-        let world = Arc::new(World::new(seed, shown, scenario.steward));
+        let world = Arc::new(World::new(seed, shown, scenario.steward, scenario.foreman));
         if scenario.disk == Disk::Torn {
             world.faults.tear();
         }
@@ -138,6 +140,7 @@ async fn judged(world: &World, seed: u64) -> Report {
     let runs = oracle::read(world).await;
     oracle::count(world, &runs).await;
     oracle::check_attempts(world, &runs).await;
+    oracle::check_resumes(world, &runs).await;
     let errors = oracle::check_errors(world, &runs).await;
     let mut faults = oracle::judge(world, &runs);
     world.host.crash().await;

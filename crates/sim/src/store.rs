@@ -3,7 +3,10 @@
 //! A write that was handed to the disk goes on when the process dies, like the last write of a
 //! real one: it may land after the crash, and must then be refused if a new process has begun.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use steadfast_engine::Timestamp;
 use steadfast_store::{
@@ -12,23 +15,50 @@ use steadfast_store::{
     NamespaceRow, Order, Retried, RunNumber, RunRows, ShardNumber, Store, VisibilityPosition,
 };
 
-use crate::faults::{Fate, Faults, Sight};
+use crate::{
+    faults::{Cut, Fate, Faults, Sight},
+    watch::Watch,
+};
 
 /// A store that fails.
 #[derive(Debug)]
 pub(crate) struct Faulty {
     disk: Arc<Memory>,
     faults: Arc<Faults>,
+    watch: Arc<Watch>,
+    /// Whether the plug was pulled: nothing comes from here or gets here any more.
+    is_cut: Arc<AtomicBool>,
 }
 
 impl Faulty {
     /// A new opening of a disk.
-    pub(crate) fn new(disk: Memory, faults: Arc<Faults>) -> Self {
-        Self { disk: Arc::new(disk), faults }
+    pub(crate) fn new(disk: Memory, faults: Arc<Faults>, watch: Arc<Watch>) -> Self {
+        Self { disk: Arc::new(disk), faults, watch, is_cut: Arc::default() }
+    }
+
+    /// Writes, unless the plug is pulled just before it or just after.
+    fn write<'a>(&self, write: Answer<'a, ()>) -> Answer<'a, ()> {
+        let faults = Arc::clone(&self.faults);
+        let is_cut = Arc::clone(&self.is_cut);
+        if is_cut.load(Ordering::Relaxed) {
+            return Box::pin(std::future::pending());
+        }
+        let Some(cut) = faults.count_write() else { return write };
+        is_cut.store(true, Ordering::Relaxed);
+        Box::pin(async move {
+            if cut == Cut::After {
+                write.await?;
+            }
+            faults.pull();
+            std::future::pending().await
+        })
     }
 
     /// Reads, with what may go wrong.
     fn read<'a, T: Send + 'a>(&self, answer: Answer<'a, T>) -> Answer<'a, T> {
+        if self.is_cut.load(Ordering::Relaxed) {
+            return Box::pin(std::future::pending());
+        }
         let sight = self.faults.sight();
         Box::pin(async move {
             match sight {
@@ -56,24 +86,24 @@ impl Store for Faulty {
     }
 
     fn commit(&self, mut batch: Arc<Batch>) -> Answer<'_, ()> {
-        let disk = Arc::clone(&self.disk);
         if self.faults.is_torn() {
             Arc::make_mut(&mut batch).writes.pop();
         }
-        match self.faults.fate() {
-            Fate::Done(wait) if wait.is_zero() => Box::pin(async move { disk.commit(batch).await }),
+        let done = commit(Arc::clone(&self.disk), Arc::clone(&self.watch), batch);
+        self.write(match self.faults.fate() {
+            Fate::Done(wait) if wait.is_zero() => Box::pin(done),
             Fate::Done(wait) => {
                 // The disk works on whether or not anybody still waits for it.
                 let under_way = tokio::spawn(async move {
                     pause(wait).await;
-                    disk.commit(batch).await
+                    done.await
                 });
                 Box::pin(async move {
                     under_way.await.unwrap_or_else(|error| Err(Error::Io(error.to_string())))
                 })
             }
             Fate::Quiet(wait) => Box::pin(async move {
-                let done = disk.commit(batch).await;
+                let done = done.await;
                 pause(wait).await;
                 done
             }),
@@ -82,11 +112,11 @@ impl Store for Faulty {
                 Err(error)
             }),
             Fate::Muddled(wait, error) => Box::pin(async move {
-                disk.commit(batch).await?;
+                done.await?;
                 pause(wait).await;
                 Err(error)
             }),
-        }
+        })
     }
 
     fn last_commit(&self) -> Answer<'_, u64> {
@@ -215,11 +245,11 @@ impl Store for Faulty {
     }
 
     fn put_namespace(&self, row: NamespaceRow) -> Answer<'_, ()> {
-        self.disk.put_namespace(row)
+        self.write(self.disk.put_namespace(row))
     }
 
     fn delete_namespace(&self, id: String) -> Answer<'_, ()> {
-        self.disk.delete_namespace(id)
+        self.write(self.disk.delete_namespace(id))
     }
 
     fn namespaces(&self) -> Answer<'_, Vec<NamespaceRow>> {
@@ -233,12 +263,19 @@ impl Store for Faulty {
     }
 
     fn put_setting(&self, name: String, value: Option<Vec<u8>>) -> Answer<'_, ()> {
-        self.disk.put_setting(name, value)
+        self.write(self.disk.put_setting(name, value))
     }
 
     fn close(&self) -> Answer<'_, ()> {
         self.disk.close()
     }
+}
+
+/// A commit, and a look at it.
+async fn commit(disk: Arc<Memory>, watch: Arc<Watch>, batch: Arc<Batch>) -> Result<(), Error> {
+    disk.commit(Arc::clone(&batch)).await?;
+    watch.see(&batch);
+    Ok(())
 }
 
 /// The time that the disk takes.

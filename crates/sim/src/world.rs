@@ -30,6 +30,8 @@ pub(crate) struct World {
     pub(crate) chance: Chance,
     /// Whether somebody sees to failures.
     pub(crate) has_steward: bool,
+    /// Whether somebody resumes many at once, and somebody else is told of failures.
+    pub(crate) has_foreman: bool,
 }
 
 /// Whether somebody sees to failures.
@@ -42,16 +44,28 @@ pub enum Steward {
     Never,
 }
 
+/// Whether somebody resumes many at once, and somebody else is told of failures.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Foreman {
+    /// In some worlds that have a steward.
+    #[default]
+    Sometimes,
+    /// Never.
+    Never,
+}
+
 impl World {
     /// The world of a seed. Must be made inside the runtime of the simulation.
-    pub(crate) fn new(seed: u64, shown: bool, steward: Steward) -> Self {
+    pub(crate) fn new(seed: u64, shown: bool, steward: Steward, foreman: Foreman) -> Self {
         let chance = Chance::root(seed);
         let clock = Arc::new(SimClock::new());
         let faults = Arc::new(Faults::new(chance.child("store faults")));
         let host = Host::new(Arc::clone(&clock), Arc::clone(&faults), &chance);
         let has_steward = steward == Steward::Sometimes && chance.child("steward").percent(60);
+        let has_foreman =
+            has_steward && foreman == Foreman::Sometimes && chance.child("foreman").percent(60);
         let (ledger, log) = (Ledger::default(), Log::new(shown));
-        Self { host, clock, faults, ledger, log, chance, has_steward }
+        Self { host, clock, faults, ledger, log, chance, has_steward, has_foreman }
     }
 
     /// Writes a line in the log.

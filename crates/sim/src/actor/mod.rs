@@ -3,13 +3,14 @@
 mod activity_worker;
 mod chaos;
 mod client;
+mod foreman;
 mod operator;
 mod steward;
 mod workflow_worker;
 
 use std::sync::Arc;
 
-pub(crate) use steward::{give_up, leave};
+pub(crate) use steward::give_up;
 
 use tokio::task::JoinHandle;
 
@@ -32,8 +33,17 @@ pub(crate) fn spawn(world: &Arc<World>) -> Vec<JoinHandle<()>> {
     if world.has_steward {
         ends.push(tokio::spawn(steward::run(Arc::clone(world))));
     }
+    if world.has_foreman {
+        ends.push(tokio::spawn(foreman::run(Arc::clone(world))));
+    }
     for number in 0..draw.between(1, 5) {
         ends.push(tokio::spawn(client::run(Arc::clone(world), number)));
     }
     ends
+}
+
+/// Those who have said something take it back, so that the world can come to rest.
+pub(crate) async fn leave(world: &World) {
+    steward::leave(world).await;
+    foreman::leave(world).await;
 }

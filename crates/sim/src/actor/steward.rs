@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use steadfast_engine::{
     Code, Engine, Error,
-    failures::{Acted, EndingSetting, Resume, Selection, Settings, Who},
+    failures::{Acted, EndingSetting, Notify, Resume, Selection, Settings, Who},
 };
 use steadfast_retry::{
     Ending,
@@ -13,7 +13,7 @@ use steadfast_retry::{
 };
 use steadfast_store::ErrorFilter;
 
-use crate::{chance::Chance, oracle, wire, world::World};
+use crate::{chance::Chance, hook, oracle, wire, world::World};
 
 /// Meddles until faults are over.
 pub(super) async fn run(world: Arc<World>) {
@@ -29,7 +29,7 @@ pub(super) async fn run(world: Arc<World>) {
 }
 
 /// Takes back all that a steward has said, so that the world can come to rest.
-pub(crate) async fn leave(world: &World) {
+pub(super) async fn leave(world: &World) {
     if !world.has_steward {
         return;
     }
@@ -99,6 +99,7 @@ impl Steward {
         let settings = Settings {
             endings: vec![setting],
             poison_after: self.chance.small(0, 3),
+            notify: self.world.has_foreman.then(notify).into_iter().collect(),
             ..Settings::default()
         };
         let what = format!("ending {ending:?} {ttl:?} {then:?}, poison {}", settings.poison_after);
@@ -243,6 +244,11 @@ fn heard(world: &World, what: &str, acted: Result<Vec<Acted>, String>) {
         Err(trouble) => trouble,
     };
     world.note("steward", &format!("{what}: {told}"));
+}
+
+/// Somebody wants to hear of everything.
+fn notify() -> Notify {
+    Notify { on: Vec::new(), webhook: Some(hook::URL.to_owned()), signal: None }
 }
 
 fn who() -> Who {

@@ -11,10 +11,13 @@ mod errors;
 mod histories;
 mod promises;
 mod results;
+mod resumes;
 
 pub(crate) use agreement::{Glance, glance, history, unpause};
 pub(crate) use attempts::check as check_attempts;
 pub(crate) use errors::{check as check_errors, compare as compare_errors, look as look_at_errors};
+
+pub(crate) use resumes::check as check_resumes;
 
 use std::collections::BTreeMap;
 
