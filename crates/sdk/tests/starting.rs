@@ -5,7 +5,8 @@ use std::time::Duration;
 use steadfast::{
     ActivityContext, ActivityToken, ClientError, Failure, Priority, Replayer, StateCell, Workflow,
     WorkflowContext, WorkflowError, WorkflowExecutionStatus, WorkflowIdConflictPolicy,
-    proto::enums::EventType, testing::TestEnv,
+    proto::{enums::EventType, history::history_event::Attributes},
+    testing::TestEnv,
 };
 
 use crate::common::{Notes, count, eventually};
@@ -232,4 +233,42 @@ async fn updates_that_are_under_way_are_waited_for() {
     let summary = timer.user_metadata.as_ref().unwrap().summary.as_ref().unwrap();
     assert_eq!(summary.data, b"\"thinking\"");
     Replayer::new().workflow(counter).replay(events).unwrap();
+}
+
+async fn nothing((): ()) -> Result<(), Failure> {
+    Ok(())
+}
+
+async fn quick(_: WorkflowContext, (): ()) -> Result<(), Failure> {
+    Ok(())
+}
+
+async fn ordered(ctx: WorkflowContext, (): ()) -> Result<(), Failure> {
+    let urgent = Priority::level(1).fairness("tenant-7", 2.0);
+    ctx.activity(nothing, ()).priority(urgent).await?;
+    ctx.activity(nothing, ()).await?;
+    let child = ctx.child(quick, ()).priority(Priority::level(5));
+    Ok(child.task_timeout(Duration::from_secs(20)).await?)
+}
+
+#[tokio::test]
+async fn a_priority_is_that_of_the_call_or_of_the_workflow() {
+    let env = TestEnv::start(|app| app.workflow(ordered).workflow(quick).activity(nothing));
+    let env = env.await.unwrap();
+    let start = env.client().start(ordered, ()).id("w").priority(Priority::level(2));
+    let run = start.await.unwrap();
+    run.result().await.unwrap();
+    let events = run.history().await.unwrap();
+    let said = events.iter().filter_map(|event| match &event.attributes {
+        Some(Attributes::ActivityTaskScheduledEventAttributes(it)) => it.priority.clone(),
+        Some(Attributes::StartChildWorkflowExecutionInitiatedEventAttributes(it)) => {
+            assert_eq!(it.workflow_task_timeout.map(|it| it.seconds), Some(20));
+            it.priority.clone()
+        }
+        _ => None,
+    });
+    let said: Vec<_> = said.map(|it| (it.priority_key, it.fairness_key)).collect();
+    let said: Vec<_> = said.iter().map(|(key, fair)| (*key, fair.as_str())).collect();
+    assert_eq!(said, [(1, "tenant-7"), (2, ""), (5, "")]);
+    Replayer::new().workflow(ordered).replay(events).unwrap();
 }

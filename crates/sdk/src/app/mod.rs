@@ -70,6 +70,14 @@ impl App {
 
     /// Stops: nothing more is taken, what is under way is waited for a while, and all of it is
     /// durable.
+    ///
+    /// ```no_run
+    /// # async fn f(app: steadfast::App) -> std::io::Result<()> {
+    /// # async fn stop_was_asked_for() {}
+    /// stop_was_asked_for().await;
+    /// app.shutdown().await;
+    /// # Ok(()) }
+    /// ```
     pub async fn shutdown(self) {
         self.worker.stop(self.patience).await;
         if let Some(own) = self.own {

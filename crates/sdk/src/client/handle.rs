@@ -173,6 +173,14 @@ impl<T: DeserializeOwned> WorkflowHandle<T> {
     }
 
     /// How it stands: its status, what is pending, the attempts and failures of what is retried.
+    ///
+    /// ```no_run
+    /// # async fn f(order: steadfast::WorkflowHandle<String>) -> Result<(), steadfast::ClientError> {
+    /// for activity in order.describe().await?.pending_activities {
+    ///     println!("attempt {} of {:?}", activity.attempt, activity.activity_type);
+    /// }
+    /// # Ok(()) }
+    /// ```
     pub async fn describe(&self) -> Result<ws::DescribeWorkflowExecutionResponse, ClientError> {
         let request = ws::DescribeWorkflowExecutionRequest {
             namespace: self.client.namespace.clone(),

@@ -84,6 +84,17 @@ impl WorkflowContext {
     }
 
     /// Calls an activity by its name, whoever has it.
+    ///
+    /// ```no_run
+    /// # use steadfast::{Failure, WorkflowContext};
+    /// # async fn pay(ctx: WorkflowContext, order: String) -> Result<String, Failure> {
+    /// // Registered by a worker in another language, on a queue of its own.
+    /// let call = ctx.activity_named::<String>("ChargeCard", &order).task_queue("python");
+    /// # let receipt =
+    /// call.await?
+    /// # ;
+    /// # Ok(receipt) }
+    /// ```
     pub fn activity_named<T: DeserializeOwned>(
         &self,
         name: impl Into<String>,
@@ -162,6 +173,17 @@ impl WorkflowContext {
     }
 
     /// Answers queries of this name. The handler only looks.
+    ///
+    /// ```no_run
+    /// # use steadfast::{Failure, StateCell, WorkflowContext};
+    /// async fn order(ctx: WorkflowContext, id: String) -> Result<(), Failure> {
+    ///     let stage = StateCell::new("new");
+    ///     let shown = stage.clone();
+    ///     ctx.on_query("stage", move |(): ()| shown.get());
+    ///     stage.set("packing");
+    ///     Ok(())
+    /// }
+    /// ```
     pub fn on_query<I, O>(
         &self,
         name: impl Into<String>,
@@ -178,6 +200,19 @@ impl WorkflowContext {
     }
 
     /// Takes updates of this name.
+    ///
+    /// ```no_run
+    /// # use steadfast::{Failure, WorkflowContext};
+    /// # async fn reserve(thing: String) -> Result<u32, Failure> { Ok(7) }
+    /// async fn cart(ctx: WorkflowContext, (): ()) -> Result<(), Failure> {
+    ///     // A handler may do all that a workflow may.
+    ///     ctx.on_update("add", |ctx: WorkflowContext, thing: String| async move {
+    ///         ctx.activity(reserve, &thing).await
+    ///     });
+    ///     ctx.signals::<()>("order").receive().await?;
+    ///     Ok(())
+    /// }
+    /// ```
     pub fn on_update<I, O, E, Fut>(
         &self,
         name: impl Into<String>,
@@ -192,6 +227,17 @@ impl WorkflowContext {
     }
 
     /// Takes updates of this name that a check lets pass. What it refuses leaves no trace.
+    ///
+    /// ```no_run
+    /// # use steadfast::{Failure, WorkflowContext};
+    /// # async fn cart(ctx: WorkflowContext, (): ()) -> Result<(), Failure> {
+    /// ctx.on_update_if(
+    ///     "add",
+    ///     |number: &u32| if *number <= 100 { Ok(()) } else { Err(Failure::new("too many")) },
+    ///     |_, number: u32| async move { Ok::<_, Failure>(number * 12) },
+    /// );
+    /// # Ok(()) }
+    /// ```
     pub fn on_update_if<I, O, E, R, Fut>(
         &self,
         name: impl Into<String>,
@@ -261,6 +307,20 @@ impl WorkflowContext {
     }
 
     /// A context that no cancellation reaches: for cleaning up.
+    ///
+    /// ```no_run
+    /// # use steadfast::{Failure, WorkflowContext};
+    /// # async fn book(trip: String) -> Result<(), Failure> { Ok(()) }
+    /// # async fn unbook(trip: String) -> Result<(), Failure> { Ok(()) }
+    /// async fn travel(ctx: WorkflowContext, trip: String) -> Result<(), Failure> {
+    ///     if let Err(error) = ctx.activity(book, &trip).await {
+    ///         // Also when it was the workflow that was cancelled.
+    ///         ctx.shielded().activity(unbook, &trip).await?;
+    ///         return Err(error.into());
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
     #[must_use]
     pub fn shielded(&self) -> Self {
         let scope = self.journal.state().scopes.open(None);
@@ -268,6 +328,18 @@ impl WorkflowContext {
     }
 
     /// Waits until somebody cancels the workflow, or the scope.
+    ///
+    /// ```no_run
+    /// # use std::time::Duration;
+    /// # use steadfast::{Failure, WorkflowContext};
+    /// # async fn wait(ctx: WorkflowContext, (): ()) -> Result<&'static str, Failure> {
+    /// # Ok(
+    /// steadfast::select! {
+    ///     () = ctx.cancelled() => "somebody has cancelled it",
+    ///     _ = ctx.shielded().sleep(Duration::from_secs(3600)) => "an hour has passed",
+    /// }
+    /// # ) }
+    /// ```
     pub fn cancelled(&self) -> impl Future<Output = ()> + Send + use<> {
         Cancellation { ctx: self.clone() }
     }
@@ -286,6 +358,13 @@ impl WorkflowContext {
     }
 
     /// A random number, the same at every replay.
+    ///
+    /// ```no_run
+    /// # use steadfast::{Failure, WorkflowContext};
+    /// # async fn draw(ctx: WorkflowContext, names: Vec<String>) -> Result<Option<String>, Failure> {
+    /// let drawn = usize::try_from(ctx.random()).unwrap_or_default() % names.len().max(1);
+    /// # Ok(names.get(drawn).cloned()) }
+    /// ```
     pub fn random(&self) -> u64 {
         let mut state = self.journal.state();
         state.draws += 1;
@@ -293,11 +372,30 @@ impl WorkflowContext {
     }
 
     /// A random id, the same at every replay.
+    ///
+    /// ```no_run
+    /// # use steadfast::{Failure, WorkflowContext};
+    /// # async fn charge(key: String) -> Result<String, Failure> { Ok(key) }
+    /// # async fn pay(ctx: WorkflowContext, (): ()) -> Result<String, Failure> {
+    /// let key = ctx.uuid().to_string();
+    /// # Ok(
+    /// ctx.activity(charge, &key).await?
+    /// # ) }
+    /// ```
     pub fn uuid(&self) -> Uuid {
         Uuid::from_u64_pair(self.random(), self.random())
     }
 
     /// A value that is computed once, and read from history ever after.
+    ///
+    /// It must not fail, and should be quick: what can fail or takes its time is an activity, or a local one.
+    ///
+    /// ```no_run
+    /// # use steadfast::{Failure, WorkflowContext};
+    /// # async fn f(ctx: WorkflowContext, (): ()) -> Result<String, Failure> {
+    /// let host: String = ctx.side_effect(|| std::env::var("HOSTNAME").unwrap_or_default())?;
+    /// # Ok(host) }
+    /// ```
     pub fn side_effect<T: Serialize + DeserializeOwned>(
         &self,
         compute: impl FnOnce() -> T,
@@ -307,11 +405,34 @@ impl WorkflowContext {
 
     /// Whether changed code is to run: true for new runs, false for those that were already past
     /// this point when the change came.
+    ///
+    /// ```no_run
+    /// # use steadfast::{Failure, WorkflowContext};
+    /// # async fn insure(order: String) -> Result<(), Failure> { Ok(()) }
+    /// # async fn ship(order: String) -> Result<String, Failure> { Ok(order) }
+    /// async fn order(ctx: WorkflowContext, id: String) -> Result<String, Failure> {
+    ///     if ctx.patched("insure parcels") {
+    ///         ctx.activity(insure, &id).await?;
+    ///     }
+    ///     Ok(ctx.activity(ship, &id).await?)
+    /// }
+    /// ```
     pub fn patched(&self, id: &str) -> bool {
         marker::patched(self, id)
     }
 
     /// Says that all runs from before a change are done, so that only the new code is left.
+    ///
+    /// ```no_run
+    /// # use steadfast::{Failure, WorkflowContext};
+    /// # async fn insure(order: String) -> Result<(), Failure> { Ok(()) }
+    /// # async fn ship(order: String) -> Result<String, Failure> { Ok(order) }
+    /// async fn order(ctx: WorkflowContext, id: String) -> Result<String, Failure> {
+    ///     ctx.deprecate_patch("insure parcels");
+    ///     ctx.activity(insure, &id).await?;
+    ///     Ok(ctx.activity(ship, &id).await?)
+    /// }
+    /// ```
     pub fn deprecate_patch(&self, id: &str) {
         marker::deprecate_patch(self, id);
     }
@@ -327,6 +448,13 @@ impl WorkflowContext {
     }
 
     /// Logs a line, once and not again at every replay.
+    ///
+    /// ```no_run
+    /// # use steadfast::{Failure, WorkflowContext};
+    /// # async fn order(ctx: WorkflowContext, id: String) -> Result<(), Failure> {
+    /// ctx.log(format_args!("order {id} is packed"));
+    /// # Ok(()) }
+    /// ```
     pub fn log(&self, line: fmt::Arguments<'_>) {
         let state = self.journal.state();
         if !state.replaying {
@@ -342,6 +470,17 @@ impl WorkflowContext {
 
     /// Goes on as a new run of the same workflow, with an empty history: `return
     /// ctx.continue_as_new(&next)`.
+    ///
+    /// ```no_run
+    /// # use std::time::Duration;
+    /// # use steadfast::{Failure, WorkflowContext};
+    /// async fn poll(ctx: WorkflowContext, seen: u64) -> Result<u64, Failure> {
+    ///     for _ in 0..1000 {
+    ///         ctx.sleep(Duration::from_secs(60)).await?;
+    ///     }
+    ///     ctx.continue_as_new(&(seen + 1000))
+    /// }
+    /// ```
     pub fn continue_as_new<T>(&self, input: &impl Serialize) -> Result<T, Failure> {
         self.next_run(input).go()
     }
