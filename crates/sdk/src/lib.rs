@@ -3,6 +3,50 @@
 //! A workflow is an async function that survives crashes: what it has done is in its history, and
 //! when the process is back it goes on where it was. What touches the world is done in activities,
 //! async functions too, which are tried again by a policy.
+//!
+//! ```no_run
+//! use std::time::Duration;
+//! use steadfast::{ActivityContext, App, Failure, RetryPolicy, WorkflowContext};
+//!
+//! async fn charge(ctx: ActivityContext, order: String) -> Result<String, Failure> {
+//!     Ok(format!("{order} is paid at attempt {}", ctx.attempt()))
+//! }
+//!
+//! async fn order(ctx: WorkflowContext, id: String) -> Result<String, Failure> {
+//!     ctx.sleep(Duration::from_secs(24 * 3600)).await?;
+//!     let policy = RetryPolicy::new().max_attempts(10);
+//!     Ok(ctx.activity(charge, &id).retry(policy).await?)
+//! }
+//!
+//! #[tokio::main]
+//! async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let app = App::builder("sqlite:orders.db").workflow(order).activity(charge).start().await?;
+//!     let order = app.client().start(order, "17").id("order-17").await?;
+//!     println!("{}", order.result().await?);
+//!     app.shutdown().await;
+//!     Ok(())
+//! }
+//! ```
+//!
+//! # Where to look
+//!
+//! - An [`App`] has workflows and activities, and runs them: on an engine of its own in a file or in
+//!   memory, or as a worker of a server at `host:port`. [`AppBuilder`] says how.
+//! - A workflow's code does everything through its [`WorkflowContext`]: [activities](ActivityCall),
+//!   [local ones](LocalActivityCall), [timers](Timer), [signals](Signals), queries and updates,
+//!   [children](ChildCall), [other workflows](ExternalWorkflow), [scopes](CancelScope), [sagas](Saga),
+//!   time, chance, patches, and [a new run](NextRun). [`select!`] and [`join_all`] wait for several
+//!   things, and do the same at every replay.
+//! - An attempt of an activity has an [`ActivityContext`]: its number, heartbeats, cancellation, a key
+//!   for services that do nothing twice.
+//! - A [`RetryPolicy`] says when a failed activity is tried again. What it finally fails with is an
+//!   [`ActivityError`]; any error turns into a [`Failure`].
+//! - A [`Client`] starts workflows, finds them, talks to them by a [`WorkflowHandle`], makes
+//!   [schedules](Schedule), and ends [activities](ActivityHandle) whose end comes from elsewhere.
+//! - [`testing::TestEnv`](https://docs.rs/steadfast/latest/steadfast/testing/struct.TestEnv.html), with
+//!   the feature `testing`, is an application on virtual time whose plug can be pulled; a [`Replayer`]
+//!   holds changed code against recorded histories.
+//! - [`orchestration`] is the API of duroxide, for programs that come from there.
 
 mod activity;
 mod app;
