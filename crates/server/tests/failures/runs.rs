@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use steadfast_proto::{history::history_event::Attributes as Event, workflowservice as ws};
 
 use super::rig::{Flow, ids, policy, seconds_between, survives};
-use crate::common::start;
+use crate::common::{queue, seconds, start};
 
 impl Flow {
     async fn resumes_runs(&self, attempts: u32, delay: u64) {
@@ -190,6 +190,41 @@ async fn failed_runs_wait_for_the_next_search_too() {
         flow.point().await;
         flow.advance().await;
         flow.attempt_of("First", 1).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn d_117_what_cannot_be_resumed_says_why_and_holds_nobody_up() {
+    survives(async |flow: &mut Flow| {
+        const MANY: usize = 40;
+        flow.resumes_runs(3, 10).await;
+        for number in 0..MANY {
+            // Its time is over before its code has run: there is nothing to go back to.
+            let request = ws::StartWorkflowExecutionRequest {
+                task_queue: Some(queue("nobody is here")),
+                workflow_run_timeout: Some(seconds(1)),
+                ..start(&format!("stillborn-{number}"))
+            };
+            flow.client().start_workflow_execution(request).await.expect("a start");
+        }
+        flow.pass(1);
+        let stillborn = "state=failed&limit=100&contains=workflow%20timeout";
+        flow.until(stillborn, |errors| errors.len() == MANY).await;
+        flow.fail_first("order-1", "Order", "boom").await;
+        flow.advance().await;
+        flow.until("workflowId=order-1", |errors| errors.len() == 1).await;
+        flow.point().await;
+        flow.pass(10);
+        flow.point().await;
+        let is_free = |error: &Value| error["nextAutoResume"].is_null();
+        let left = flow.until(stillborn, |errors| errors.iter().all(is_free)).await;
+        assert_eq!(left.len(), MANY);
+        let why = left[0]["reason"].as_str().expect("a reason");
+        assert!(why.contains("before its code ran"), "{why}");
+        flow.advance().await;
+        let task = flow.attempt_of("First", 1).await;
+        assert_eq!(task.workflow_execution.as_ref().expect("one").workflow_id, "order-1");
     })
     .await;
 }
