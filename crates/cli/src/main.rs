@@ -8,7 +8,8 @@
 //!   dev ─── the same for tests: in memory, gone when it stops
 //!   workflow, activity, schedule, namespace, task_queue, batch, operator
 //!     └──── call a server (client), answer with tables or JSON (output)
-//!   errors, attempts, park, resume, ack, retry, resume_policy, resume_job, policy, settings
+//!   errors, attempts, park, resume, ack, retry, resume_policy, resume_job, policy, settings,
+//!   webhook
 //!     └──── the same through its HTTP door (caller)
 //! ```
 
@@ -51,6 +52,7 @@ mod target;
 mod task_queue;
 mod time;
 mod trouble;
+mod webhook;
 mod workflow;
 
 use std::{future::Future, process::ExitCode};
@@ -97,6 +99,7 @@ fn run(command: Command) -> Result<()> {
         Command::ResumeJob(args) => calling(resume_job::run(&args)),
         Command::Policy(args) => calling(policy::run(&args)),
         Command::Settings(args) => calling(settings::run(&args)),
+        Command::Webhook(args) => calling(webhook::run(&args)),
         Command::Completion(args) => completion::run::<Args>(&args),
     }
 }
@@ -138,6 +141,7 @@ enum Command {
     ResumeJob(Box<resume_job::Args>),
     Policy(Box<policy::Args>),
     Settings(Box<settings::Args>),
+    Webhook(Box<webhook::Args>),
     Completion(completion::Args),
 }
 

@@ -43,10 +43,22 @@ pub(crate) async fn carry_out(
     tell(&caller.post("errors/change", &body).await?, "changed", view)
 }
 
-fn preview_text(preview: &Value) -> String {
+/// What a change would move, in words.
+pub(crate) fn preview_text(preview: &Value) -> String {
+    let peak = match preview["peak"]["rate"].as_u64() {
+        Some(rate) => {
+            let after = preview["peak"]["after"].as_str().unwrap_or_default();
+            format!("; at most {rate} in a second, in {after}")
+        }
+        None => String::new(),
+    };
     let head = format!(
-        "of {} pending, {} would be tried sooner, {} later, {} not again\n",
-        preview["pending"], preview["sooner"], preview["later"], preview["ended"]
+        "of {} pending, {} would be tried sooner, {} later, {} not again, {} parked{peak}\n",
+        preview["pending"],
+        preview["sooner"],
+        preview["later"],
+        preview["ended"],
+        preview["parked"]
     );
     let mut table = Table::new(["WORKFLOW", "ACTIVITY", "NEXT NOW", "NEXT THEN"]);
     for moved in preview["moved"].as_array().map_or(&[][..], Vec::as_slice) {

@@ -10,7 +10,7 @@ use crate::{
     file,
     input::{Input, Pair, arguments},
     output::View,
-    resume_job,
+    resume_job::{self, Rate},
 };
 
 /// Resume errors: parked activities are tried again, failed runs go on from before the step that
@@ -37,6 +37,10 @@ struct How {
     /// Have them forget how far they had come
     #[arg(long)]
     reset_heartbeat: bool,
+
+    /// Give them new idempotency keys: those whom they call have forgotten the old ones
+    #[arg(long)]
+    rekey: bool,
 
     /// Spread the starts over so long
     #[arg(long, value_name = "DURATION")]
@@ -69,9 +73,9 @@ struct JobArgs {
     #[arg(long, value_name = "ID", requires = "job")]
     job_id: Option<String>,
 
-    /// How many are resumed a second
-    #[arg(long, value_name = "NUMBER", requires = "job", default_value_t = 10.0)]
-    rate: f64,
+    /// How many are resumed a second; `auto` goes faster while they go well, and slower when they fail
+    #[arg(long, value_name = "NUMBER|auto", requires = "job", default_value = "10")]
+    rate: Rate,
 
     /// How many are resumed first, and waited for
     #[arg(long, value_name = "NUMBER", requires = "job", default_value_t = 0)]
@@ -81,13 +85,42 @@ struct JobArgs {
     #[arg(long, value_name = "SHARE", requires = "job", default_value_t = 0.5)]
     max_failures: f64,
 
+    /// Which come first
+    #[arg(long, value_name = "ORDER", requires = "job", value_enum, default_value_t)]
+    order: JobOrder,
+
     /// Begin with those that failed last
-    #[arg(long, requires = "job")]
+    #[arg(long, requires = "job", conflicts_with = "order")]
     newest_first: bool,
 
     /// Wait until it has ended, and show how it goes
     #[arg(long, requires = "job")]
     watch: bool,
+}
+
+/// Which errors come first.
+#[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
+enum JobOrder {
+    /// Those that failed longest ago
+    #[default]
+    Oldest,
+    /// Those that failed last
+    Newest,
+    /// Those that must have ended soonest
+    Deadline,
+    /// The most urgent, then the oldest
+    Priority,
+}
+
+impl JobOrder {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Oldest => "oldest",
+            Self::Newest => "newest",
+            Self::Deadline => "deadline",
+            Self::Priority => "priority",
+        }
+    }
 }
 
 /// Does it.
@@ -113,9 +146,9 @@ async fn start(args: &Args, caller: &Caller, view: &View) -> Result<()> {
         "reason": args.act.reason,
         "resume": args.how.value()?,
         "canary": job.canary,
-        "rate": job.rate,
+        "rate": job.rate.0,
         "maxFailures": job.max_failures,
-        "order": if job.newest_first { "newest" } else { "oldest" },
+        "order": if job.newest_first { "newest" } else { job.order.name() },
     });
     let started = caller.post("resume-jobs", &body).await?;
     let id = started["id"].as_str().unwrap_or_default();
@@ -148,6 +181,9 @@ impl How {
         }
         if self.reset_heartbeat {
             put("resetHeartbeat", json!(true));
+        }
+        if self.rekey {
+            put("rekey", json!(true));
         }
         if let Some(spread) = &self.spread {
             put("spread", json!(spread));

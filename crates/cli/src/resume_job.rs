@@ -1,6 +1,6 @@
 //! `steadfast resume-job`: resumes of many errors, at a chosen pace.
 
-use std::time::Duration;
+use std::{str::FromStr, time::Duration};
 
 use anyhow::Result;
 use jiff::Timestamp;
@@ -37,11 +37,32 @@ enum Command {
     Rate {
         #[command(flatten)]
         job: JobArgs,
-        /// How many a second
-        rate: f64,
+        /// How many a second, or `auto`
+        rate: Rate,
     },
     /// End a job; what it has resumed stays resumed
     Stop(JobArgs),
+}
+
+/// A number, or `auto`. What it may be is for the server to say.
+#[derive(Clone, Debug)]
+pub(crate) struct Rate(pub(crate) Value);
+
+/// What was given is no rate.
+#[derive(Debug, thiserror::Error)]
+#[error("{0:?} is neither a number nor auto")]
+pub(crate) struct BadRate(String);
+
+impl FromStr for Rate {
+    type Err = BadRate;
+
+    fn from_str(text: &str) -> Result<Self, BadRate> {
+        match text.parse::<f64>() {
+            Ok(number) => Ok(Self(json!(number))),
+            Err(_) if text == "auto" => Ok(Self(json!(text))),
+            Err(_) => Err(BadRate(text.to_owned())),
+        }
+    }
 }
 
 #[derive(Debug, clap::Args)]
@@ -70,7 +91,7 @@ pub(crate) async fn run(args: &Args) -> Result<()> {
         Command::Watch(job) => watch(&job.id, &caller, view).await,
         Command::Pause(job) => steer(job, json!({ "state": "paused" })).await,
         Command::Continue(job) => steer(job, json!({ "state": "running" })).await,
-        Command::Rate { job, rate } => steer(job, json!({ "rate": rate })).await,
+        Command::Rate { job, rate } => steer(job, json!({ "rate": rate.0 })).await,
         Command::Stop(job) => steer(job, json!({ "state": "stopped" })).await,
     }
 }
@@ -113,7 +134,7 @@ fn table(jobs: &[Value]) -> String {
             job["failed"].to_string(),
             job["refused"].to_string(),
             job["total"].to_string(),
-            format!("{}/s", job["rate"]),
+            rate_of(job),
             time::short(&said("startedAt")),
             said("by"),
         ]);
@@ -144,13 +165,28 @@ fn card(job: &Value, now: Timestamp) -> String {
             "Canary",
             job["canary"].as_u64().filter(|n| *n > 0).map(|n| n.to_string()).unwrap_or_default(),
         )
-        .line("Rate", format!("{}/s", job["rate"]))
+        .line("Rate", rate_of(job))
         .line("Left", if is_open { said("left") } else { String::new() })
+        .line("Refused", reports(&job["refusals"]))
+        .line("Failed again", reports(&job["failures"]))
         .line("Started", when("startedAt"))
         .line("Ended", when("closedAt"))
         .line("By", said("by"))
         .line("Reason", said("reason"));
     card.text()
+}
+
+fn rate_of(job: &Value) -> String {
+    let auto = if job["auto"] == true { ", found out by itself" } else { "" };
+    format!("{}/s{auto}", job["rate"])
+}
+
+/// What is told of those that did not go on, the commonest first.
+fn reports(all: &Value) -> String {
+    let told = all.as_array().into_iter().flatten().map(|report| {
+        format!("{} × {}", report["count"], report["reason"].as_str().unwrap_or_default())
+    });
+    told.collect::<Vec<_>>().join("; ")
 }
 
 fn path(id: &str) -> String {

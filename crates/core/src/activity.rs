@@ -48,6 +48,12 @@ impl Activity {
         self.is_paused() || self.is_parked()
     }
 
+    /// Whether its next attempt is to be the only one that its worker has, where `after` lost workers
+    /// are too many.
+    pub fn is_for_alone(&self, after: u32) -> bool {
+        self.row.suspicion.as_ref().is_some_and(|it| it.is_grave(after))
+    }
+
     /// Its input as it is now.
     pub fn input(&self) -> Option<&common::Payloads> {
         self.row.input.as_ref().or(self.scheduled.input.as_ref())

@@ -8,8 +8,8 @@ use crate::{
     input::{Input, Start},
     machine::{
         acknowledge, activity, activity_change, activity_options, activity_park, activity_retry,
-        cancel, child, close, create, external, parent, run_resume, signal, tell, terminate, timer,
-        update, workflow_task,
+        cancel, child, close, create, external, parent, run_resume, signal, task_park, tell,
+        terminate, timer, update, workflow_task,
     },
     refused::Refused,
     run::Run,
@@ -72,6 +72,7 @@ fn take(tx: &mut Tx<'_>, input: Input) -> Result<(), Refused> {
         Input::GiveUpActivity(input) => activity_park::give_up(tx, &input),
         Input::RetryNow(input) => activity_change::retry_now(tx, &input),
         Input::ChangeActivity(input) => activity_change::change(tx, &input),
+        Input::ResumeTask(input) => task_park::resume(tx, &input),
         Input::AcknowledgeError(input) => acknowledge::acknowledge(tx, &input),
         Input::SweepChanged => {
             activity_park::look_again(tx);
@@ -152,6 +153,7 @@ fn take_closed(tx: &mut Tx<'_>, input: &Input) -> Result<(), Refused> {
         | Input::GiveUpActivity(_)
         | Input::RetryNow(_)
         | Input::ChangeActivity(_)
+        | Input::ResumeTask(_)
         | Input::ChildStarted(_)
         | Input::ChildStartFailed(_)
         | Input::ChildClosed(_)

@@ -125,6 +125,9 @@ impl State {
         if task.is_started() {
             return Some(Timestamp(task.started_at.saturating_add(task.timeout)));
         }
+        if task.parked {
+            return None;
+        }
         if let Some(held_until) = kept(task.held_until) {
             return Some(held_until);
         }

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use crate::{
+    resume_task::ResumeTask,
     run::Identity,
     state::{CadenceTerms, Started, Target},
 };
@@ -65,6 +66,8 @@ pub enum Input {
     RetryNow(RetryNow),
     /// An operator changes policy, time limits or input of activities.
     ChangeActivity(Box<ChangeActivity>),
+    /// An operator lets a parked workflow task be tried once more.
+    ResumeTask(ResumeTask),
     /// An operator has taken note of an error.
     AcknowledgeError(AcknowledgeError),
     /// What is due to be resumed is looked for at other times now.
@@ -262,6 +265,8 @@ pub struct StartActivity {
     pub identity: String,
     /// The engine's process, if the worker is inside it; otherwise 0.
     pub process: u64,
+    /// How many attempts the worker has in hand with this one; 0 if that is not known.
+    pub company: u32,
 }
 
 /// What names one start of an activity.
@@ -420,6 +425,8 @@ pub struct ResumeActivity {
     pub reset_attempts: bool,
     /// Whether they forget their heartbeat.
     pub reset_heartbeat: bool,
+    /// Whether they have a new idempotency key from now on.
+    pub rekey: bool,
     /// How long until they go on.
     pub delay: Duration,
     /// What the next attempt, and only that one, finds in its header.

@@ -36,6 +36,7 @@ mod refused;
 mod replay;
 mod reset;
 mod resumable;
+mod resume_task;
 mod rows;
 mod rulebook;
 mod run;
@@ -43,6 +44,7 @@ pub mod schedule;
 mod size;
 pub mod span;
 mod state;
+mod suspicion;
 mod table;
 mod task_header;
 pub mod text;
@@ -70,8 +72,9 @@ pub use parked::{
 pub use refused::{BadCommand, Cause, Refused};
 pub use reset::{Past, Reset};
 pub use resumable::Resumable;
+pub use resume_task::ResumeTask;
 pub use rows::{Key, Kind, MissingEvent, Sink, Stored};
-pub use rulebook::{Ear, EndingRule, Listener, Rulebook};
+pub use rulebook::{Ear, EndingRule, KeyRule, Listener, Rulebook};
 pub use run::{Identity, Run};
 pub use state::{
     Activity, ActivityRow, CadenceTerms, Child, ChildRow, External, ExternalInitiated, ExternalRow,
@@ -79,6 +82,7 @@ pub use state::{
     UpdateRow, WorkflowTask,
 };
 pub use steadfast_retry::Timestamp;
+pub use suspicion::{Company, Suspicion, Unknown};
 pub use table::{Row, Table};
 pub use task_header::{FENCE_HEADER, IDEMPOTENCY_HEADER};
 pub use transition::{
@@ -86,4 +90,4 @@ pub use transition::{
 };
 pub use trouble::{ErrorState, RUN, RunError, TASK};
 pub use tx::Context;
-pub use view::QueryRoute;
+pub use view::{QueryRoute, Urgency};

@@ -145,6 +145,12 @@ pub struct Trouble {
     /// Who has taken note of it.
     #[prost(message, optional, tag = "7")]
     pub acknowledged: Option<Acknowledged>,
+    /// Whether it is not tried again until somebody resumes it.
+    #[prost(bool, tag = "8")]
+    pub parked: bool,
+    /// The request that resumed it last: a repetition changes nothing.
+    #[prost(string, tag = "9")]
+    pub resumed_by: String,
 }
 
 /// What is left of an activity that was dead-lettered.

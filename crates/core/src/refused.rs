@@ -46,6 +46,23 @@ pub enum Refused {
     /// Only what is parked can be resumed, given up, or have its resume scheduled.
     #[error("activity {0} is not parked")]
     NotParked(String),
+    /// Whoever the activity calls may have forgotten that it did.
+    #[error(
+        "activity {activity} was first delivered {since} before this resume, and its idempotency key \
+         is remembered for {ttl}: its work might be done twice; resume it with rekey to give it a new \
+         key"
+    )]
+    KeyForgotten {
+        /// Which.
+        activity: String,
+        /// How long ago it was first delivered.
+        since: String,
+        /// How long its key is remembered.
+        ttl: String,
+    },
+    /// Only a parked workflow task can be resumed.
+    #[error("the workflow task is not parked")]
+    TaskNotParked,
     /// Only what waits for its next attempt can be tried at once.
     #[error("activity {0} does not wait for its next attempt: {1}")]
     NotWaiting(String, &'static str),

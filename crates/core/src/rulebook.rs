@@ -11,10 +11,10 @@
 
 use std::time::Duration;
 
-use steadfast_retry::{Ending, Overlay, PlacedRule, pattern::NamePattern, resume};
+use steadfast_retry::{Ending, Overlay, Place, PlacedRule, pattern::NamePattern, resume};
 
 /// What operators say about failures in one namespace.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rulebook {
     /// Grows with every change.
     pub version: u64,
@@ -28,12 +28,31 @@ pub struct Rulebook {
     pub resume: resume::Policies,
     /// When what is due is resumed, if not at once.
     pub sweep: Option<resume::Sweep>,
-    /// Whether an activity whose attempts end their workers is parked.
-    pub poison: bool,
-    /// After how many such attempts in a row; 0 for never.
+    /// After how many lost workers an activity counts as poison and is parked; 0 for never.
     pub poison_after: u32,
+    /// After how many failures in a row the workflow task of a run is parked; 0 for never.
+    pub tasks_park_after: u32,
     /// Who wants to hear of work that is parked or given up.
     pub listeners: Vec<Listener>,
+    /// How long idempotency keys are remembered; the first that matches decides.
+    pub keys: Vec<KeyRule>,
+}
+
+/// How long whoever some activities call remembers their idempotency keys.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct KeyRule {
+    /// Of these workflow types only.
+    pub workflow_type: Option<NamePattern>,
+    /// Of these activity types only.
+    pub activity: Option<NamePattern>,
+    /// Of these kinds only.
+    pub activity_kind: Option<NamePattern>,
+    /// On these task queues only.
+    pub task_queue: Option<NamePattern>,
+    /// How long.
+    pub ttl: Duration,
+    /// Whether it holds even if the author says otherwise.
+    pub over_author: bool,
 }
 
 /// Somebody who wants to hear of failures.
@@ -84,32 +103,36 @@ impl Rulebook {
 
     /// How activities of this type end; `None` leaves it to the author.
     pub fn ending(&self, workflow_type: &str, activity: &str) -> Option<&EndingRule> {
-        let named = |pattern: &Option<NamePattern>, name: &str| {
-            pattern.as_ref().is_none_or(|pattern| pattern.matches(name))
-        };
         self.endings.iter().find(|rule| {
-            named(&rule.workflow_type, workflow_type) && named(&rule.activity, activity)
+            named(rule.workflow_type.as_ref(), workflow_type)
+                && named(rule.activity.as_ref(), activity)
         })
     }
 
-    /// Whether an activity with so many attempts in a row that ended their workers is poison.
-    pub(crate) fn is_poison(&self, crashes: u32) -> bool {
-        self.poison && self.poison_after > 0 && crashes >= self.poison_after
+    /// How long the key of an activity is remembered, as operators say it and its author.
+    pub(crate) fn key_ttl(&self, place: Place<'_>, author: Option<Duration>) -> Option<Duration> {
+        let found = |over_author| {
+            let mut all = self.keys.iter().filter(|rule| rule.over_author == over_author);
+            all.find(|rule| rule.takes(place)).map(|rule| rule.ttl)
+        };
+        found(true).or(author).or_else(|| found(false))
+    }
+
+    /// Whether it matters which activities end their workers.
+    pub fn watches_workers(&self) -> bool {
+        self.poison_after > 0
     }
 }
 
-impl Default for Rulebook {
-    fn default() -> Self {
-        Self {
-            version: 0,
-            before: Vec::new(),
-            after: Vec::new(),
-            endings: Vec::new(),
-            resume: resume::Policies::default(),
-            sweep: None,
-            poison: false,
-            poison_after: 3,
-            listeners: Vec::new(),
-        }
+impl KeyRule {
+    fn takes(&self, place: Place<'_>) -> bool {
+        named(self.workflow_type.as_ref(), place.workflow_type)
+            && named(self.activity.as_ref(), place.activity)
+            && named(self.activity_kind.as_ref(), place.activity_kind)
+            && named(self.task_queue.as_ref(), place.task_queue)
     }
+}
+
+fn named(pattern: Option<&NamePattern>, name: &str) -> bool {
+    pattern.is_none_or(|pattern| pattern.matches(name))
 }

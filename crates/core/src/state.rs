@@ -14,6 +14,7 @@ use crate::{
     counted::Counted,
     parked::{Acknowledged, Change, NextOnly, Park, RunResume, Trouble},
     span::kept,
+    suspicion::Suspicion,
     table::Row,
 };
 
@@ -192,6 +193,9 @@ pub struct WorkflowTask {
     /// The engine's process that works on it itself; 0 if a worker elsewhere does.
     #[prost(uint64, tag = "13")]
     pub process: u64,
+    /// Whether it is not handed out until somebody resumes it.
+    #[prost(bool, tag = "14")]
+    pub parked: bool,
 }
 
 /// A worker's own queue.
@@ -296,9 +300,6 @@ pub struct ActivityRow {
     /// Set while it is parked.
     #[prost(message, optional, tag = "26")]
     pub park: Option<Park>,
-    /// Attempts in a row whose worker was never heard of again.
-    #[prost(uint32, tag = "27")]
-    pub crashes: u32,
     /// What only the next attempt is told.
     #[prost(message, optional, tag = "28")]
     pub next_only: Option<NextOnly>,
@@ -329,6 +330,18 @@ pub struct ActivityRow {
     /// Who has taken note of its failure.
     #[prost(message, optional, tag = "37")]
     pub acknowledged: Option<Acknowledged>,
+    /// How far it is suspected of ending its workers. Tag 27 was their number alone.
+    #[prost(message, optional, tag = "38")]
+    pub suspicion: Option<Suspicion>,
+    /// How many attempts its worker had in hand when it took this one, if that is known.
+    #[prost(uint32, tag = "39")]
+    pub company: u32,
+    /// When it was first delivered under its present idempotency key.
+    #[prost(int64, tag = "40")]
+    pub first_delivered_at: i64,
+    /// How often it was given a new idempotency key.
+    #[prost(uint32, tag = "41")]
+    pub rekeyed: u32,
 }
 
 /// Who paused an activity, when and why.
@@ -468,7 +481,7 @@ impl WorkflowTask {
 
     /// Whether it waits for a worker.
     pub fn is_offered(&self) -> bool {
-        !self.is_started() && self.held_until == 0
+        !self.is_started() && self.held_until == 0 && !self.parked
     }
 
     /// Whether its events are not in the history: it is a repetition of one that failed.

@@ -20,12 +20,22 @@ impl Run {
         if let Some(only) = &activity.row.next_only {
             header.fields.extend(only.fields.clone());
         }
-        let key = format!("\"{}\"", self.idempotency_key(&activity.scheduled.activity_id));
+        let key = format!("\"{}\"", self.key_of(activity));
         header.fields.insert(IDEMPOTENCY_HEADER.to_owned(), policy::json(&key));
         header
             .fields
             .insert(FENCE_HEADER.to_owned(), policy::json(&activity.row.deliveries.to_string()));
         header
+    }
+
+    /// The key that an activity has now: another one each time that somebody gave it a new one.
+    fn key_of(&self, activity: &Activity) -> String {
+        let id = &activity.scheduled.activity_id;
+        match activity.row.rekeyed {
+            0 => self.idempotency_key(id),
+            // No id of an activity ends like this by chance.
+            times => self.idempotency_key(&format!("{id}\u{0}{times}")),
+        }
     }
 
     /// What names the work of an activity to the outside world, however often it is tried.

@@ -137,6 +137,9 @@ pub(crate) fn of_run(state: &State) -> Option<RunError> {
 /// The error of its workflow task, if it has one.
 pub(crate) fn of_task(state: &State) -> Option<RunError> {
     let trouble = state.task_trouble.clone().filter(|_| state.is_open())?;
+    if trouble.parked {
+        return Some(of_trouble(TASK, ErrorState::Parked, trouble));
+    }
     let held_until = state.task.as_ref().and_then(|task| kept(task.held_until));
     Some(RunError { next_at: held_until, ..of_trouble(TASK, ErrorState::Retrying, trouble) })
 }

@@ -26,6 +26,7 @@ use crate::{
     run::Run,
     span::{instant_from_wire, instant_to_wire},
     state::{Activity, State},
+    suspicion::Company,
     transition::{Effect, Transition},
 };
 
@@ -40,6 +41,8 @@ pub struct Context<'a> {
     pub limits: &'a Limits,
     /// What operators say about failures.
     pub rules: &'a Rulebook,
+    /// What is known of the workers.
+    pub company: &'a dyn Company,
 }
 
 /// One transition under way.
@@ -48,6 +51,7 @@ pub(crate) struct Tx<'a> {
     pub(crate) now: Timestamp,
     pub(crate) limits: &'a Limits,
     pub(crate) rules: &'a Rulebook,
+    pub(crate) company: &'a dyn Company,
     pub(crate) entropy: Entropy,
     pub(crate) out: Transition,
     /// Whether the workflow has to hear of what happened.
@@ -66,11 +70,16 @@ pub(crate) struct Note {
 impl<'a> Tx<'a> {
     pub(crate) fn begin(run: &'a mut Run, context: Context<'a>) -> Self {
         let saved = run.state.clone();
-        let Context { now, entropy, limits, rules } = context;
+        let Context { now, entropy, limits, rules, company } = context;
         // A clock may go back, a history may not. And 0 stands for no instant at all.
         let now = now.max(Timestamp(run.state.last_event_at.max(1)));
         let out = Transition::default();
-        Self { run, now, limits, rules, entropy, out, wants_task: false, saved }
+        Self { run, now, limits, rules, company, entropy, out, wants_task: false, saved }
+    }
+
+    /// The run's state before it.
+    pub(crate) fn before(&self) -> &State {
+        &self.saved
     }
 
     /// Writes an event now.

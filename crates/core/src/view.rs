@@ -5,10 +5,14 @@ use steadfast_proto::{
     history::HistoryEvent, protocol,
 };
 
+use steadfast_retry::Timestamp;
+
 use crate::{
     limits::Limits,
     machine::{activity_options::effective, update, workflow_task},
     run::Run,
+    span::kept,
+    state::Activity,
 };
 
 /// How a query reaches the workflow's code.
@@ -24,6 +28,15 @@ pub enum QueryRoute {
     TaskFailing,
     /// Not at all: it closed before its code ever ran.
     NeverRan,
+}
+
+/// How urgent something is that has failed.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Urgency {
+    /// When it must have ended at the latest.
+    pub deadline: Option<Timestamp>,
+    /// Its priority; a lower number goes first.
+    pub priority: Option<i32>,
 }
 
 impl Run {
@@ -49,6 +62,26 @@ impl Run {
             QueryRoute::Direct
         } else {
             QueryRoute::WithTask
+        }
+    }
+
+    /// How urgent what has failed of a subject is: when it must have ended at the latest, and its
+    /// priority, if anybody has said so.
+    pub fn urgency(&self, subject: i64) -> Urgency {
+        let activity = self.activities.get(&subject);
+        let park = activity.and_then(|it| it.row.park.as_ref());
+        let ends = [
+            activity.and_then(Activity::expires_at),
+            park.and_then(|park| kept(park.expires_at)),
+            kept(self.state.run_expires_at).filter(|_| self.is_open()),
+            kept(self.state.chain_expires_at).filter(|_| self.is_open()),
+        ];
+        let own = activity.and_then(|it| it.scheduled.priority.as_ref());
+        let keys = [own, self.started.priority.as_ref()];
+        let keys = keys.into_iter().flatten().map(|it| it.priority_key);
+        Urgency {
+            deadline: ends.into_iter().flatten().min(),
+            priority: keys.into_iter().find(|key| *key > 0),
         }
     }
 

@@ -59,6 +59,7 @@ const INPUTS: &[&str] = &[
     "0 acknowledge run",
     "0 acknowledge task",
     "0 sweep-changed",
+    "0 resume-task",
     "0 resumed",
     "0 child-started c",
     "0 child-not-started c",
@@ -170,7 +171,8 @@ fn reason(why: &Refused) -> &'static str {
         Refused::UnknownActivityId(_) => "id?",
         Refused::NoActivitySelected => "none?",
         Refused::AlreadyPaused => "paused",
-        Refused::NotParked(_) => "unparked",
+        Refused::NotParked(_) | Refused::TaskNotParked => "unparked",
+        Refused::KeyForgotten { .. } => "no-key",
         Refused::NotWaiting(..) => "no-wait",
         Refused::AtWork(_) => "at-work",
         Refused::Acknowledged(_) => "noted",
@@ -224,11 +226,12 @@ fn kind(input: &Input) -> &'static str {
         Input::ExternalAnswered(_) => "external-answered",
         Input::MessageDelivered(_) => "message-delivered",
         Input::TakeBack(_) => "take-back",
+        Input::ResumeTask(_) => "resume-task",
         Input::Tick => "tick",
     }
 }
 
-const KINDS: usize = 36;
+const KINDS: usize = 37;
 
 #[test]
 fn every_kind_of_input_is_in_the_tables() {
@@ -292,6 +295,7 @@ fn every_input_in_every_state_of_a_run() {
     0 acknowledge run           no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error yes
     0 acknowledge task          no-error no-error no-error no-error no-error yes      yes      no-error no-error no-error no-error no-error no-error
     0 sweep-changed             -        -        -        -        -        -        -        -        -        -        -        -        -
+    0 resume-task               unparked unparked unparked unparked unparked unparked unparked unparked unparked unparked unparked closed   closed
     0 resumed                   -        -        -        -        -        -        -        -        -        -        -        -        yes
     0 child-started c           wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed   closed
     0 child-not-started c       wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed   closed
@@ -353,6 +357,7 @@ fn every_input_in_every_state_of_an_activity() {
     0 acknowledge run           no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error
     0 acknowledge task          no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error no-error
     0 sweep-changed             -        -        -        -        -        -        -        -        -        -        -        -        -
+    0 resume-task               unparked unparked unparked unparked unparked unparked unparked unparked unparked unparked unparked unparked closed
     0 resumed                   -        -        -        -        -        -        -        -        -        -        -        -        -
     0 child-started c           wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
     0 child-not-started c       wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    wrong    closed
@@ -414,6 +419,7 @@ fn every_input_while_something_else_is_pending() {
     0 acknowledge run           no-error no-error no-error no-error no-error no-error
     0 acknowledge task          no-error no-error no-error no-error no-error no-error
     0 sweep-changed             -        -        -        -        -        -
+    0 resume-task               unparked unparked unparked closed   unparked unparked
     0 resumed                   -        -        -        -        -        -
     0 child-started c           yes      -        wrong    closed   wrong    wrong
     0 child-not-started c       yes      wrong    wrong    closed   wrong    wrong

@@ -152,7 +152,7 @@ fn rules() -> impl Strategy<Value = String> {
         "rules",
         "rules ending=park",
         "rules ending=park ttl=9s then=dead_letter",
-        "rules ending=dead_letter poison=1",
+        "rules ending=dead_letter poison=1 tasks=2",
         "rules resume={\"name\":\"A\",\"flow\":\"Order\",\"maxAttempts\":4,\"backOff\":{\"delay\":3}}",
         "rules before={\"match\":{\"message\":\"boom\"},\"max_attempts\":3} ending=park",
     ];

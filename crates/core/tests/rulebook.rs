@@ -107,7 +107,7 @@ fn what_ends_its_workers_is_parked_as_poison() {
         0 rules poison=2
         0 run Order schedule(a,Charge,stc=50s,hb=5s,init=1s,coef=1) schedule(b,Charge,stc=50s)
         0 take a
-        0 take b process=1
+        0 take b process=1 by=p1
         5 tick
         5 show due
         6 tick
@@ -117,12 +117,12 @@ fn what_ends_its_workers_is_parked_as_poison() {
         8 take a
         13 tick
         14 tick
-        14 take a
+        14 take a by=other
         19 tick
         19 show activities errors attempts
         20 take-back 2
         21 tick
-        21 take b process=2
+        21 take b process=2 by=p2
         22 take-back 3
         22 show errors
     "), @r#"
@@ -261,7 +261,7 @@ fn changes_that_cannot_be_are_refused_and_name_the_field() {
         0 show changes
     "#), @r#"
        5     0.000  ActivityTaskScheduled a Charge
-    refused at 0: policy: it is not the JSON of a retry policy: unknown field `max_attempt`, expected one of `name`, `rules`, `default`, `max_attempts`, `max_elapsed`, `max_execution`, `on_exhausted` at line 1 column 14
+    refused at 0: policy: it is not the JSON of a retry policy: unknown field `max_attempt`, expected one of `name`, `rules`, `default`, `max_attempts`, `max_elapsed`, `max_execution`, `on_exhausted`, `idempotency` at line 1 column 14
     refused at 0: start_to_close_timeout: -1 s and 0 ns do not make a duration: it must not be negative
     refused at 0: update_mask: unknown path "colour"
     refused at 0: Can't find pending activity with such ID. Invalid activityID or activity already completed

@@ -16,6 +16,7 @@ use crate::{
     clock::{Clock, SystemClock},
     committer::{CommitStats, Committer, Hot, Unwritten, Watermark},
     failures::{Books, ResumeJobs},
+    hands::Hands,
     ids::Ids,
     limits::Limits,
     matching::Matching,
@@ -25,7 +26,7 @@ use crate::{
     service::{Engine, default_namespace},
     shard::{Mail, Mailbox, RunNumbers, Shard, Shared, earlier},
     tally::Tally,
-    webhooks::{Outbox, Webhooks},
+    webhooks::{Outbox, Undeliverable, Webhooks},
     workers::Workers,
 };
 
@@ -83,11 +84,13 @@ impl Engine {
         let shards = options.shards.max(1);
         let lease = store.acquire(shards, options.owner).await?;
         let limits = Arc::new(options.limits);
+        let hands: Arc<Hands> = Arc::default();
         let shared = Arc::new(Shared {
             ids: Ids::new(options.seed),
             namespaces: Namespaces::default(),
-            tasks: Matching::new(Arc::clone(&options.clock)),
-            activities: Matching::new(Arc::clone(&options.clock)),
+            tasks: Matching::new(Arc::clone(&options.clock), Arc::default()),
+            activities: Matching::new(Arc::clone(&options.clock), Arc::clone(&hands)),
+            hands,
             queries: Queries::default(),
             workers: Workers::default(),
             batches: Batches::default(),
@@ -95,6 +98,7 @@ impl Engine {
             resume_jobs: ResumeJobs::default(),
             webhooks: Outbox::default(),
             start_overs: Outbox::default(),
+            undeliverable: Undeliverable::default(),
             resume_jobs_changed: Notify::new(),
             hot: Arc::new(Hot::default()),
             stats: Arc::new(CommitStats::default()),
@@ -215,6 +219,7 @@ async fn sweep(shared: Weak<Shared>) {
         shared.tasks.sweep(since);
         shared.activities.sweep(since);
         shared.workers.sweep(shared.now());
+        shared.hands.sweep(shared.now());
     }
 }
 

@@ -172,6 +172,8 @@ impl From<Refused> for Error {
             Refused::AlreadyPaused
             | Refused::UpdateLimit { .. }
             | Refused::NotParked(_)
+            | Refused::TaskNotParked
+            | Refused::KeyForgotten { .. }
             | Refused::NotWaiting(..)
             | Refused::AtWork(_)
             | Refused::Acknowledged(_) => Self::new(Code::FailedPrecondition, message),

@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use steadfast_core::{Attempt, AttemptOutcome, EndedActivity, Timestamp, Transition};
+use steadfast_core::{Attempt, AttemptOutcome, EndedActivity, TASK, Timestamp, Transition};
 
 use crate::histogram::Histogram;
 
@@ -167,7 +167,9 @@ impl Tally {
                 self.add_one(Name::Exhausted, [activity, action]);
             }
         }
-        if attempt.parked && attempt.class == "crash" {
+        if attempt.parked && attempt.scheduled_event_id == TASK {
+            self.add_one(Name::Poison, ["workflow_task"]);
+        } else if attempt.parked && attempt.class == "crash" {
             self.add_one(Name::Poison, ["activity"]);
         }
     }

@@ -3,6 +3,8 @@
 use steadfast_proto::workflowservice::PollWorkflowTaskQueueResponse;
 use steadfast_store::RunNumber;
 
+use crate::hands::Place;
+
 /// A workflow task that waits.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct TaskOffer {
@@ -38,6 +40,35 @@ pub(crate) struct ActivityOffer {
     pub(crate) scheduled_event_id: i64,
     pub(crate) attempt: u32,
     pub(crate) stamp: u32,
+    /// Whether it matters what else its worker has in hand.
+    pub(crate) is_watched: bool,
+    /// Whether that is to be nothing.
+    pub(crate) is_for_alone: bool,
+}
+
+/// What a queue has to know of what waits in it.
+pub(crate) trait Waits {
+    /// The activity, if it matters what else its worker has in hand.
+    fn watched(&self) -> Option<Place> {
+        None
+    }
+
+    /// Whether its worker is to have nothing else in hand.
+    fn is_for_alone(&self) -> bool {
+        false
+    }
+}
+
+impl Waits for TaskOffer {}
+
+impl Waits for ActivityOffer {
+    fn watched(&self) -> Option<Place> {
+        self.is_watched.then_some((self.run, self.scheduled_event_id))
+    }
+
+    fn is_for_alone(&self) -> bool {
+        self.is_for_alone
+    }
 }
 
 /// What a worker is given for a workflow task.

@@ -1,18 +1,23 @@
 //! Documents that are sent to addresses outside, until somebody has taken them.
 //!
-//! A document is a message of its run, kept until it was taken: a restart sends it again. The engine
-//! knows no HTTP; whoever opens it says how a document is posted.
+//! A document is a message of its run, kept until it was taken: a restart sends it again. One that
+//! nobody takes for days is set aside, stays in sight, and is sent again when somebody wants it to be.
+//! The engine knows no HTTP; whoever opens it says how a document is posted.
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     fmt,
     future::Future,
     pin::Pin,
-    sync::{Mutex, PoisonError},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
-use steadfast_core::{Identity, Told};
-use tokio::sync::mpsc;
+use steadfast_core::{Identity, Timestamp, Told};
+use tokio::sync::{Notify, mpsc};
 
 /// How a document is posted.
 pub trait Webhooks: fmt::Debug + Send + Sync + 'static {
@@ -72,13 +77,127 @@ impl<T> Outbox<T> {
     }
 }
 
+/// A document that nobody has taken yet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Undelivered {
+    /// Its name, as long as this process runs.
+    pub id: u64,
+    /// The address that it is for.
+    pub url: String,
+    /// What it says.
+    pub body: String,
+    /// The workflow that it is about.
+    pub workflow_id: String,
+    /// The run.
+    pub run_id: String,
+    /// Attempts that were made.
+    pub attempts: u32,
+    /// When the first of them failed.
+    pub since: Timestamp,
+    /// Why the last of them failed.
+    pub problem: String,
+    /// Whether it is not sent again until somebody wants it to be, or the server starts anew.
+    pub is_given_up: bool,
+}
+
+/// The documents that nobody has taken yet. They are kept by their runs; this is what is known of the
+/// attempts to send them.
+#[derive(Debug, Default)]
+pub(crate) struct Undeliverable {
+    all: Mutex<BTreeMap<u64, Kept>>,
+    next: AtomicU64,
+    /// Told when somebody wants them to be sent again.
+    pub(crate) again: Notify,
+}
+
+#[derive(Debug)]
+struct Kept {
+    post: Post,
+    told: Undelivered,
+}
+
+impl Undeliverable {
+    /// A new name.
+    pub(crate) fn id(&self) -> u64 {
+        self.next.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// An attempt was in vain.
+    pub(crate) fn note(
+        &self,
+        id: u64,
+        post: &Post,
+        attempts: u32,
+        why: &PostError,
+        now: Timestamp,
+    ) {
+        let mut all = self.lock();
+        let since = all.get(&id).map_or(now, |kept| kept.told.since);
+        let told = Undelivered {
+            id,
+            url: post.told.to.clone(),
+            body: post.told.body.clone(),
+            workflow_id: post.from.workflow_id.clone(),
+            run_id: post.from.run_id.clone(),
+            attempts,
+            since,
+            problem: why.to_string(),
+            is_given_up: false,
+        };
+        all.insert(id, Kept { post: post.clone(), told });
+    }
+
+    /// It is not sent any more.
+    pub(crate) fn give_up(&self, id: u64) {
+        if let Some(kept) = self.lock().get_mut(&id) {
+            kept.told.is_given_up = true;
+        }
+    }
+
+    /// It was taken, or nobody wants it to be.
+    pub(crate) fn forget(&self, id: u64) -> Option<Post> {
+        self.lock().remove(&id).map(|kept| kept.post)
+    }
+
+    /// Whether it is still wanted.
+    pub(crate) fn has(&self, id: u64) -> bool {
+        self.lock().contains_key(&id)
+    }
+
+    /// Those of a namespace, the oldest first.
+    pub(crate) fn of_namespace(&self, namespace_id: &str) -> Vec<Undelivered> {
+        let all = self.lock();
+        let own = all.values().filter(|kept| kept.post.from.namespace_id == namespace_id);
+        own.map(|kept| kept.told.clone()).collect()
+    }
+
+    /// How many are sent again and again, and how many are given up.
+    pub(crate) fn count(&self) -> (usize, usize) {
+        let all = self.lock();
+        let given_up = all.values().filter(|kept| kept.told.is_given_up).count();
+        (all.len() - given_up, given_up)
+    }
+
+    /// Takes those out that are given up among these.
+    pub(crate) fn take_given_up(&self, ids: &BTreeSet<u64>) -> Vec<Post> {
+        let mut all = self.lock();
+        let given_up = ids.iter().filter(|id| all.get(id).is_some_and(|it| it.told.is_given_up));
+        let given_up: Vec<u64> = given_up.copied().collect();
+        given_up.iter().filter_map(|id| all.remove(id)).map(|kept| kept.post).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Kept>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// How long to wait after so many vain attempts: a second, doubling to five minutes.
 pub(crate) fn wait(attempts: u32) -> Duration {
     let doubled = 1_u64.checked_shl(attempts.saturating_sub(1)).unwrap_or(u64::MAX);
     Duration::from_secs(doubled.clamp(1, 300))
 }
 
-/// Attempts after which a document is given up: about three days.
+/// Attempts after which a document is set aside: about three days.
 pub(crate) const ATTEMPTS_MAX: u32 = 900;
 
 /// Documents under way at once.

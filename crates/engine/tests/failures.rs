@@ -3,8 +3,8 @@
 use steadfast_engine::{
     Change, Code,
     failures::{
-        Acted, EndingSetting, ErrorId, JobOrder, JobState, NewPolicy, NewResumeJob, Position,
-        Resume, Scope, Selection, Settings, Who,
+        Acted, EndingSetting, ErrorId, JobOrder, JobRate, JobState, NewPolicy, NewResumeJob,
+        Position, Resume, Scope, Selection, Settings, Who,
     },
 };
 use steadfast_retry::{Ending, pattern::NamePattern, resume};
@@ -214,7 +214,7 @@ async fn many_are_resumed_at_a_pace_and_each_once() {
             selection: Selection::Everything,
             resume: resume(),
             canary: 2,
-            rate: 0.5,
+            rate: JobRate::Fixed(0.5),
             max_failures: 0.5,
             order: JobOrder::Oldest,
         };
@@ -255,7 +255,7 @@ async fn a_bulk_resume_stops_when_its_canaries_fail_again() {
         selection: Selection::Everything,
         resume: resume(),
         canary: 3,
-        rate: 100.0,
+        rate: JobRate::Fixed(100.0),
         max_failures: 0.1,
         order: JobOrder::Oldest,
     };

@@ -56,7 +56,7 @@ pub use jitter::{Draw, Jitter};
 pub use layer::Layer;
 pub use matcher::{CauseDepth, Matcher, Occasion, Place};
 pub use parts::FailureParts;
-pub use policy::{Draft, Fault, Invalid, Policy};
+pub use policy::{Draft, Fault, Idempotency, Invalid, Policy};
 pub use rule::{Action, Behaviour, Ending, Limits, Overlay, PlacedRule, Rule, RuleId};
 pub use seed::{Seed, Unit};
 pub use state::State;

@@ -53,6 +53,18 @@ pub struct Draft {
     /// What happens when the limits are reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_exhausted: Option<Ending>,
+    /// What is known of the other side's memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idempotency: Option<Idempotency>,
+}
+
+/// What is known of the memory of whoever is called.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Idempotency {
+    /// How long it remembers an idempotency key: after that, the same call is another one.
+    #[serde(with = "span::text")]
+    pub ttl: Duration,
 }
 
 /// Checked, merged and ready to be asked.
@@ -64,6 +76,7 @@ pub struct Policy {
     default_layer: Layer,
     limits: Limits,
     on_exhausted: Ending,
+    idempotency: Option<Idempotency>,
 }
 
 /// All that is wrong with a policy.
@@ -99,6 +112,9 @@ pub enum Fault {
         /// What was given.
         share: f64,
     },
+    /// A memory that holds nothing.
+    #[error("idempotency: ttl must be above 0")]
+    NoMemory,
     /// A range of attempts that holds none.
     #[error("{}: no attempt is in the range {range}", Where(*rule))]
     EmptyRange {
@@ -150,6 +166,7 @@ impl Policy {
                 ..Limits::default()
             },
             on_exhausted: Some(Ending::Park),
+            idempotency: None,
         }
     }
 
@@ -196,6 +213,12 @@ impl Policy {
         self.on_exhausted
     }
 
+    /// How long whoever is called remembers an idempotency key, if that is said.
+    #[must_use]
+    pub fn idempotency_ttl(&self) -> Option<Duration> {
+        self.idempotency.map(|it| it.ttl)
+    }
+
     /// The last instant at which an attempt may start, for work first tried at `first_attempt_at`.
     /// The same for every attempt and, when a workflow is retried, for every run.
     #[must_use]
@@ -229,7 +252,8 @@ impl Policy {
     ) -> Self {
         let on_exhausted = Some(Ending::Fail);
         let name = name.to_owned();
-        Self::known(Draft { name, rules, default: Some(default), limits, on_exhausted })
+        let default = Some(default);
+        Self::known(Draft { name, rules, default, limits, on_exhausted, idempotency: None })
     }
 
     /// One draft that is known to be right, as the call site's.
@@ -245,6 +269,7 @@ impl Policy {
             default_layer: Layer::Engine,
             limits: Limits::default(),
             on_exhausted: Ending::Fail,
+            idempotency: None,
         };
         let (mut default, mut ending) = (None, None);
         let none: Arc<str> = Arc::default();
@@ -258,6 +283,7 @@ impl Policy {
             policy.limits = policy.limits.or(draft.limits);
             default = default.or_else(|| draft.default.map(|default| (layer, default)));
             ending = ending.or(draft.on_exhausted);
+            policy.idempotency = policy.idempotency.or(draft.idempotency);
         }
         if let Some((layer, behaviour)) = default {
             (policy.default_layer, policy.default) = (layer, behaviour);
@@ -295,6 +321,8 @@ fn faults(drafts: &[(Layer, Draft)]) -> Vec<Fault> {
         }
         let default = draft.default.as_ref();
         faults.extend(default.and_then(|default| backoff_fault(&default.backoff, None)));
+        let forgets = draft.idempotency.is_some_and(|it| it.ttl.is_zero());
+        faults.extend(forgets.then_some(Fault::NoMemory));
     }
     faults
 }
@@ -335,6 +363,7 @@ struct Written {
     #[serde(default, with = "span::optional")]
     max_execution: Option<Duration>,
     on_exhausted: Option<Ending>,
+    idempotency: Option<Idempotency>,
 }
 
 impl From<Written> for Draft {
@@ -346,6 +375,7 @@ impl From<Written> for Draft {
             default: written.default,
             limits: Limits { max_attempts, max_elapsed, max_execution },
             on_exhausted: written.on_exhausted,
+            idempotency: written.idempotency,
         }
     }
 }

@@ -13,6 +13,7 @@ fn policy(limits: Limits) -> Policy {
         default: Some(Behaviour::retrying(Backoff::constant(Duration::from_secs(10)))),
         limits,
         on_exhausted: Some(Ending::Park),
+        idempotency: None,
         ..Draft::default()
     };
     Policy::new(draft).expect("valid")

@@ -25,6 +25,7 @@ fn with_rules(rules: Vec<Rule>, backoff: Backoff, max_attempts: u32) -> Policy {
         default: Some(Behaviour::retrying(backoff.exact())),
         limits: Limits::attempts(max_attempts),
         on_exhausted: None,
+        idempotency: None,
     };
     Policy::new(draft).expect("valid")
 }

@@ -45,6 +45,22 @@ async fn health_says_why_the_store_does_not_take_what_is_written() {
 }
 
 #[tokio::test]
+async fn calls_of_the_http_api_are_counted_like_others() {
+    let world = World::new().await;
+    let path = |rest: &str| format!("/api/v1/namespaces/{NAMESPACE}/{rest}");
+    assert_eq!(world.ask("GET", &path("errors"), "").await.0, 200);
+    assert_eq!(world.ask("GET", &path("errors"), "").await.0, 200);
+    assert_eq!(world.ask("GET", &path("errors/99-5"), "").await.0, 404);
+    for (name, number) in [
+        (r#"steadfast_http_seconds_count{operation="listErrors",status="200"}"#, 2),
+        (r#"steadfast_http_seconds_count{operation="getError",status="404"}"#, 1),
+        ("steadfast_http_in_flight", 0),
+    ] {
+        assert_eq!(world.number(name).await, number, "{name}");
+    }
+}
+
+#[tokio::test]
 async fn calls_commits_and_what_waits_are_counted() {
     let world = World::new().await;
     let mut client = world.client().await;

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use steadfast_engine::failures::{JobOrder, JobState, NewResumeJob, Resume, Selection};
+use steadfast_engine::failures::{JobOrder, JobRate, JobState, NewResumeJob, Resume, Selection};
 use steadfast_store::ErrorFilter;
 
 use crate::{
@@ -26,7 +26,7 @@ pub(super) async fn run(plan: &FailuresPlan, rig: &Rig, worker: &Worker) -> Resu
         selection: Selection::Matching(filter),
         resume: Resume::default(),
         canary: 0,
-        rate,
+        rate: JobRate::Fixed(rate),
         max_failures: 1.0,
         order: JobOrder::Oldest,
     };

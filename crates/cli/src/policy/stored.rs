@@ -9,7 +9,7 @@ use crate::{
     act::ActArgs,
     caller::{Caller, escaped},
     file,
-    moving::{Moving, carry_out},
+    moving::{Moving, carry_out, preview_text},
     output::{Card, Paint, Table, View},
     time,
 };
@@ -50,6 +50,10 @@ pub(super) struct PutArgs {
     /// It is meant to take every failure of the namespace
     #[arg(long)]
     all: bool,
+
+    /// Only say what it would change among what is being retried
+    #[arg(long)]
+    dry_run: bool,
 
     /// Why, for the record
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
@@ -130,6 +134,10 @@ pub(super) async fn put(args: &PutArgs, caller: &Caller, view: &View) -> Result<
         "all": args.all,
         "reason": args.reason,
     });
+    if args.dry_run {
+        let preview = caller.post(&format!("{}/preview", path(&args.name)), &body).await?;
+        return view.answer_value(&preview, || preview_text(&preview));
+    }
     let version = caller.put(&path(&args.name), &body).await?;
     view.answer_value(&version, || {
         let paint = view.paint();

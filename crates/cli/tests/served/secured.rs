@@ -129,6 +129,50 @@ fn a_server_that_wants_keys_lets_in_who_has_one() {
     serving.stopped();
 }
 
+/// What `errors` comes to, which asks the HTTP door: the exit code, and the error.
+fn ask_http(here: &Path, serving: &Serving, flags: &[&str]) -> (Option<i32>, String) {
+    let port = serving.said("HTTP").rsplit(':').next().expect("a port");
+    let mut command = steadfast(&["errors", "--http-address"]);
+    command.arg(format!("localhost:{port}")).args(flags).current_dir(here);
+    let output = command.output().expect("the binary starts");
+    (output.status.code(), text(&output.stderr))
+}
+
+#[test]
+fn the_http_door_asks_for_the_same_certificates_and_keys() {
+    let here = folder("secured_http");
+    certificate(&here, "server", "localhost", &authority(&here, "server"));
+    certificate(&here, "mine", "me", &authority(&here, "clients"));
+    certificate(&here, "forged", "me", &authority(&here, "other"));
+    let made = steadfast(&["key", "create", "--namespace", "default", "--right", "read"]).output();
+    let made = text(&made.expect("the binary starts").stdout);
+    let word =
+        |name: &str| made.lines().find_map(|line| line.strip_prefix(name)).expect("a line").trim();
+    let keys = word("environment").trim_start_matches("STEADFAST_KEYS='").trim_end_matches('\'');
+    let mut command = steadfast(&FREE);
+    command.args(["--tls-cert", "server.pem", "--tls-key", "server-key.pem", "--db", "a.db"]);
+    command.args(["--tls-client-ca", "clients-ca.pem"]).env("STEADFAST_KEYS", keys);
+    let serving = Serving::start(command.current_dir(&here));
+    assert!(serving.said("HTTP").starts_with("https://"), "{:?}", serving.said);
+    let trust = ["--tls-ca-path", "server-ca.pem"];
+    let mine = ["--tls-cert-path", "mine.pem", "--tls-key-path", "mine-key.pem"];
+    let forged = ["--tls-cert-path", "forged.pem", "--tls-key-path", "forged-key.pem"];
+    let key = ["--api-key", word("key")];
+    let ask = |flags: &[&[&str]]| ask_http(&here, &serving, &flags.concat());
+    assert_eq!(ask(&[&trust, &mine, &key]), OK);
+    let (code, error) = ask(&[&trust, &mine]);
+    assert_eq!(code, Some(1), "without a key: {error}");
+    assert!(error.contains("asks for a key"), "{error}");
+    for flags in [&[&trust[..], &key][..], &[&trust, &forged, &key], &[&mine, &key, &["--tls"]]] {
+        let (code, error) = ask(flags);
+        assert_eq!(code, Some(4), "{flags:?}: {error}");
+    }
+    let (code, error) = ask(&[&key]);
+    assert_eq!(code, Some(4), "plain: {error}");
+    serving.signal("TERM");
+    serving.stopped();
+}
+
 async fn greeting(_: WorkflowContext, name: String) -> Result<String, Failure> {
     Ok(format!("Hello, {name}!"))
 }

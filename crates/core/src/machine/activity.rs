@@ -52,7 +52,11 @@ pub(crate) fn start(tx: &mut Tx<'_>, input: StartActivity) -> Result<(), Refused
     activity.row.identity = input.identity;
     activity.row.request_id = input.request_id;
     activity.row.process = input.process;
+    activity.row.company = input.company;
     activity.row.deliveries += 1;
+    if activity.row.first_delivered_at == 0 {
+        activity.row.first_delivered_at = tx.now.0;
+    }
     Ok(())
 }
 
@@ -62,6 +66,9 @@ pub(crate) fn give_back(tx: &mut Tx<'_>, token: &ActivityToken) -> Result<(), Re
     let Some(activity) = tx.run.activities.get_mut(&id) else {
         return Err(Refused::ActivityNotFound);
     };
+    if activity.row.first_delivered_at == activity.row.started_at {
+        activity.row.first_delivered_at = 0;
+    }
     activity.row.started_at = 0;
     activity.row.nonce = 0;
     activity.row.request_id.clear();
@@ -180,6 +187,7 @@ pub(crate) fn start_over(row: &mut ActivityRow) {
 pub(crate) fn forget_counts(row: &mut ActivityRow) {
     row.counted = None;
     row.counted_before = None;
+    row.suspicion = None;
 }
 
 /// Writes the started event and the end.

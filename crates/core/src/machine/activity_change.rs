@@ -2,7 +2,8 @@
 //! wait.
 //!
 //! A change holds from the next failure on. If it is to hold now, a wait that is under way is
-//! reckoned anew: from when the last attempt failed, by the new policy, but not into the past.
+//! reckoned anew: from when the last attempt failed, by the new policy, but not into the past. So it is
+//! if nothing is changed here, but the rules of the namespace have been.
 
 use std::time::Duration;
 
@@ -24,9 +25,11 @@ use crate::{
 pub(crate) fn change(tx: &mut Tx<'_>, input: &ChangeActivity) -> Result<(), Refused> {
     for id in select(tx.run, &input.selector)? {
         let what = apply(tx, id, &input.change)?;
-        if what.is_empty() {
+        let is_changed = !what.is_empty();
+        if !is_changed && !input.now {
             continue;
         }
+        let what = if is_changed { what } else { "reckoned anew".to_owned() };
         let now = tx.now.0;
         let Some(activity) = tx.run.activities.get_mut(&id) else { continue };
         record(&mut activity.row, now, (&input.identity, &input.reason), &what);
@@ -40,7 +43,8 @@ pub(crate) fn change(tx: &mut Tx<'_>, input: &ChangeActivity) -> Result<(), Refu
             && let Some(at) = activity_retry::go_on(tx, id)
         {
             dispatch(tx, id, at, Duration::ZERO);
-            say(tx, id, format!("policy changed by {}", input.identity));
+            let what = if is_changed { "policy changed" } else { "reckoned anew" };
+            say(tx, id, format!("{what} by {}", input.identity));
         }
     }
     Ok(())

@@ -51,9 +51,9 @@ pub(crate) fn of(tx: &Tx<'_>, activity: &Activity, decision: &Decision, failure:
     if let Some(park) = &activity.row.park {
         return Fate::Parks(park.clone());
     }
-    if tx.rules.is_poison(activity.row.crashes) {
-        let crashes = activity.row.crashes;
-        let words = format!("{crashes} attempts in a row ended with their worker");
+    let suspicion = activity.row.suspicion.as_ref();
+    if let Some(poison) = suspicion.filter(|it| it.is_poison(tx.rules.poison_after)) {
+        let words = format!("{} attempts in a row ended with their worker", poison.lost);
         // Its policy would try it again; whoever gives it up says that it is not.
         let retry_state = retry_state(RetryState::NonRetryableFailure);
         let park = parked(tx, ParkedFor::Poison, decision);
@@ -120,7 +120,7 @@ pub(crate) fn bury(tx: &mut Tx<'_>, id: i64, failure: &Failure, words: String) {
             last_at: tx.now.0,
             attempts: row.deliveries,
             words,
-            acknowledged: None,
+            ..Trouble::default()
         }),
         resumes: row.resumes,
     };

@@ -22,7 +22,7 @@ use crate::{
     input::{ClearResume, GiveUpActivity, ParkActivity, ResumeActivity, ScheduleResume, Selector},
     machine::{
         activity_change::{self, record},
-        activity_fate,
+        activity_fate, activity_key,
         activity_options::{dispatch, forget_heartbeat, select, start_over},
         activity_retry,
     },
@@ -74,6 +74,9 @@ pub(crate) fn resume(tx: &mut Tx<'_>, input: &ResumeActivity) -> Result<(), Refu
         if tx.run.activities.get(&id).is_some_and(is_repeated) {
             continue;
         }
+        if !input.rekey {
+            activity_key::check(tx, id, input.delay)?;
+        }
         let what = activity_change::apply(tx, id, &input.change)?;
         let now = tx.now.0;
         let Some(activity) = tx.run.activities.get_mut(&id) else { continue };
@@ -84,10 +87,15 @@ pub(crate) fn resume(tx: &mut Tx<'_>, input: &ResumeActivity) -> Result<(), Refu
             forget_heartbeat(activity);
         }
         let row = &mut activity.row;
+        if input.rekey {
+            activity_key::renew(row);
+        }
         row.resumed_by.clone_from(&input.request_id);
         let fields = input.header.clone();
         row.next_only = (!fields.is_empty()).then_some(NextOnly { fields });
-        let what = if what.is_empty() { "resumed".to_owned() } else { format!("resumed, {what}") };
+        let what = [what.as_str(), if input.rekey { "with a new idempotency key" } else { "" }];
+        let what = what.into_iter().filter(|it| !it.is_empty());
+        let what = what.fold("resumed".to_owned(), |all, it| all + ", " + it);
         record(row, now, (&input.identity, &input.reason), &what);
         unpark(tx, id, input.delay, format!("resumed by {}", input.identity));
     }
@@ -97,6 +105,11 @@ pub(crate) fn resume(tx: &mut Tx<'_>, input: &ResumeActivity) -> Result<(), Refu
 /// A resume policy's time has come. If what is due is looked for now and then only, it waits for that.
 pub(crate) fn resume_by_policy(tx: &mut Tx<'_>, id: i64) {
     let (now, sweep) = (tx.now, tx.rules.sweep);
+    let Some(activity) = tx.run.activities.get(&id) else { return };
+    let policy = activity.row.park.as_ref().map(|park| park.resume_reason.clone());
+    if let Err(refused) = activity_key::check(tx, id, Duration::ZERO) {
+        return leave_parked(tx, id, &format!("not resumed: {refused}"));
+    }
     let Some(activity) = tx.run.activities.get_mut(&id) else { return };
     if let Some(park) = &mut activity.row.park
         && let Some(until) = sweep.and_then(|it| it.holds(Timestamp(park.resume_at), now))
@@ -105,7 +118,6 @@ pub(crate) fn resume_by_policy(tx: &mut Tx<'_>, id: i64) {
         return;
     }
     activity.row.resumed_by.clear();
-    let policy = activity.row.park.as_ref().map(|park| park.resume_reason.clone());
     tx.out.resumed_by_policy += 1;
     unpark(tx, id, Duration::ZERO, format!("resumed by {}", policy.unwrap_or_default()));
 }
@@ -119,6 +131,14 @@ pub(crate) fn look_again(tx: &mut Tx<'_>) {
         if let Some(park) = tx.run.activities.get_mut(&id).and_then(|it| it.row.park.as_mut()) {
             park.held_until = 0;
         }
+    }
+}
+
+/// What was scheduled for it does not happen.
+fn leave_parked(tx: &mut Tx<'_>, id: i64, words: &str) {
+    set_resume(tx, id, Timestamp(0), "");
+    if let Some(park) = tx.run.activities.get_mut(&id).and_then(|it| it.row.park.as_mut()) {
+        words.clone_into(&mut park.words);
     }
 }
 

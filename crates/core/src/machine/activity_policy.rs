@@ -85,6 +85,13 @@ pub(crate) fn ask_about(tx: &Tx<'_>, id: i64, failure: &Failure, ended: &Ended) 
     })
 }
 
+/// How long whoever it calls remembers its idempotency key, if anybody says so.
+pub(crate) fn key_ttl(tx: &Tx<'_>, activity: &Activity) -> Option<Duration> {
+    let author = declared(tx, activity).and_then(|policy| policy.idempotency_ttl());
+    let kind = policy::kind_of_header(activity.scheduled.header.as_ref());
+    tx.rules.key_ttl(place(tx, activity, &kind), author)
+}
+
 /// The number that `random` waits of resume policies are drawn by.
 pub(crate) fn unit(tx: &Tx<'_>, activity: &Activity) -> retry::Unit {
     let parts = seed_parts(tx, activity);
@@ -155,12 +162,7 @@ fn decided(
         cancel_requested: activity.is_cancel_requested(),
         paused: activity.is_paused(),
         deadline: activity.expires_at(),
-        place: Place {
-            activity: activity.type_name(),
-            activity_kind: &kind,
-            task_queue: activity.task_queue(),
-            workflow_type: tx.run.workflow_type(),
-        },
+        place: place(tx, activity, &kind),
         overlay: tx.rules.overlay(),
         ..Signals::default()
     };
@@ -172,6 +174,15 @@ fn decided(
     let asked =
         Asked { class: failure.class().name(), ..asked(activity, followed, &signals, &decision) };
     (decision, asked)
+}
+
+fn place<'a>(tx: &'a Tx<'_>, activity: &'a Activity, kind: &'a str) -> Place<'a> {
+    Place {
+        activity: activity.type_name(),
+        activity_kind: kind,
+        task_queue: activity.task_queue(),
+        workflow_type: tx.run.workflow_type(),
+    }
 }
 
 fn asked(

@@ -42,7 +42,7 @@ pub(crate) fn report_failure(tx: &mut Tx<'_>, input: FailActivity) -> Result<(),
     }
     let failure = input.failure.unwrap_or_else(|| of_server("activity failed", false));
     if let Some(activity) = tx.run.activities.get_mut(&id) {
-        activity.row.crashes = 0;
+        activity.row.suspicion = None;
     }
     attempt_failed(tx, id, failure, &input.identity);
     Ok(())
@@ -56,7 +56,7 @@ pub(crate) fn take_back(tx: &mut Tx<'_>, process: u64) {
         let Some(activity) = tx.run.activities.get(&id) else { continue };
         if activity.row.process < process {
             let identity = activity.row.identity.clone();
-            count_crash(tx, id);
+            suspect(tx, id);
             attempt_failed(tx, id, of_lost_worker(), &identity);
         }
     }
@@ -176,8 +176,8 @@ fn attempt_timed_out(tx: &mut Tx<'_>, id: i64, kind: enums::TimeoutType) {
     };
     let details = activity.row.heartbeat_details.clone();
     let failure = of_timeout(kind, message, details);
-    if kind == enums::TimeoutType::Heartbeat {
-        count_crash(tx, id);
+    if is_lost(tx, id, kind) {
+        suspect(tx, id);
     }
     let Some(verdict) = activity_policy::ask(tx, id, &failure) else { return };
     let decision = verdict.decision;
@@ -194,10 +194,29 @@ fn attempt_timed_out(tx: &mut Tx<'_>, id: i64, kind: enums::TimeoutType) {
     write_timed_out(tx, id, last, state);
 }
 
-/// A worker was never heard of again.
-fn count_crash(tx: &mut Tx<'_>, id: i64) {
+/// Whether an attempt that took too long has lost its worker. One that sends heartbeats is lost when
+/// they stop; without them it counts what else is known of the worker. If that is well, so far is the
+/// activity: it is slow, and ends nobody.
+fn is_lost(tx: &mut Tx<'_>, id: i64, kind: enums::TimeoutType) -> bool {
+    if kind == enums::TimeoutType::Heartbeat {
+        return true;
+    }
+    let Some(activity) = tx.run.activities.get_mut(&id) else { return false };
+    let beats = !activity.timeouts().heartbeat.is_zero();
+    let is_well = if beats { Some(true) } else { tx.company.is_well(id) };
+    if is_well == Some(true) {
+        activity.row.suspicion = None;
+    }
+    is_well == Some(false)
+}
+
+/// A worker was never heard of again: all that it had in hand may have been the cause.
+fn suspect(tx: &mut Tx<'_>, id: i64) {
+    let known = tx.company.tenants(id);
     if let Some(activity) = tx.run.activities.get_mut(&id) {
-        activity.row.crashes = activity.row.crashes.saturating_add(1);
+        let tenants = known.unwrap_or(activity.row.company);
+        let worker = activity.row.identity.clone();
+        activity.row.suspicion.get_or_insert_default().count(&worker, tenants);
     }
 }
 

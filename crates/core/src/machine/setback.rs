@@ -10,7 +10,7 @@ use steadfast_retry::Timestamp;
 
 use crate::{
     failure::{cause_of, of_server, of_timeout, type_of},
-    machine::{activity_fate::shortened, run_resume},
+    machine::{activity_fate::shortened, run_resume, task_park},
     parked::Trouble,
     refused::Cause,
     state::WorkflowTask,
@@ -43,7 +43,7 @@ pub(crate) fn run_failed(tx: &mut Tx<'_>, outcome: AttemptOutcome, decided: Deci
             last_at: tx.now.0,
             attempts: attempt,
             words: decided.words.clone(),
-            acknowledged: None,
+            ..Trouble::default()
         });
     }
     let started_at = Timestamp(tx.run.state.execution_at);
@@ -116,13 +116,17 @@ fn task_tried(
     trouble: impl FnOnce(u32, i64) -> Trouble,
     outcome: AttemptOutcome,
 ) {
-    let before = tx.run.state.task_trouble.take();
-    let attempts = before.as_ref().map_or(0, |it| it.attempts).saturating_add(1);
-    let first_at = before.as_ref().map_or(tx.now.0, |it| it.first_at);
+    let before = tx.run.state.task_trouble.take().unwrap_or_default();
+    let attempts = before.attempts.saturating_add(1);
+    let first_at = if before.attempts == 0 { tx.now.0 } else { before.first_at };
+    let parked = task_park::verdict(tx, attempts);
+    let (is_parked, words) = (parked.is_some(), parked.unwrap_or_else(|| WORDS.to_owned()));
     tx.run.state.task_trouble = Some(Trouble {
         last_at: tx.now.0,
-        words: WORDS.to_owned(),
-        acknowledged: before.and_then(|it| it.acknowledged),
+        words: words.clone(),
+        acknowledged: before.acknowledged.filter(|_| !is_parked),
+        parked: is_parked,
+        resumed_by: before.resumed_by,
         ..trouble(attempts, first_at)
     });
     tx.out.attempts.push(Attempt {
@@ -132,7 +136,9 @@ fn task_tried(
         scheduled_at: Timestamp(task.scheduled_at),
         started_at: Some(Timestamp(task.started_at)),
         outcome,
-        why: WORDS.to_owned(),
+        why: words,
+        parked: is_parked,
+        source: if is_parked { "park" } else { "" },
         ..Attempt::ended(tx.now)
     });
 }

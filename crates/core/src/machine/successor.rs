@@ -174,7 +174,8 @@ fn begin(tx: &mut Tx<'_>, mut started: Started) -> String {
         scheduled_by: tx.run.state.scheduled_by.clone(),
     };
     let entropy = tx.entropy.split();
-    let context = Context { now: tx.now, entropy, limits: tx.limits, rules: tx.rules };
+    let context =
+        Context { now: tx.now, entropy, limits: tx.limits, rules: tx.rules, company: tx.company };
     let (mut run, transition) = create::create(start, context);
     if initiator == Initiator::Retry {
         tx.run.first_tried_run_id().clone_into(&mut run.state.first_tried_run_id);

@@ -7,12 +7,12 @@ use steadfast_retry::Timestamp;
 
 use crate::{
     letter::{Notice, Target, Told},
-    machine::close::send,
+    machine::{close::send, task_park},
     rulebook::{Ear, Listener},
     run::Run,
     span::kept,
     state::Activity,
-    trouble::{self, ErrorState, RunError},
+    trouble::{self, ErrorState, RunError, TASK},
     tx::Tx,
 };
 
@@ -25,6 +25,7 @@ pub(crate) fn of_failures(tx: &mut Tx<'_>) {
     let parked = tx.run.activities.touched().filter(|id| is_newly_parked(tx.run, **id));
     let buried = tx.run.letters.touched().filter(|id| is_newly_buried(tx.run, **id));
     let mut subjects: Vec<i64> = parked.chain(buried).copied().collect();
+    subjects.extend(task_park::is_newly_parked(tx).then_some(TASK));
     subjects.sort_unstable();
     for subject in subjects {
         let Some(error) = error(tx.run, subject) else { continue };
@@ -57,7 +58,9 @@ fn say(tx: &mut Tx<'_>, ear: &Ear, body: String) {
 
 fn error(run: &Run, subject: i64) -> Option<RunError> {
     let buried = || run.letters.get(&subject).map(|letter| trouble::of_letter(subject, letter));
-    run.activities.get(&subject).and_then(trouble::of_activity).or_else(buried)
+    let of_task = || trouble::of_task(&run.state).filter(|_| subject == TASK);
+    let of_activity = run.activities.get(&subject).and_then(trouble::of_activity);
+    of_activity.or_else(buried).or_else(of_task)
 }
 
 fn is_newly_parked(run: &Run, id: i64) -> bool {

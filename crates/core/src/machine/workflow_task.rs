@@ -7,7 +7,8 @@
 //!    │                             ▼                            │ failed, or too slow
 //!    │                          Scheduled on the normal queue   ▼
 //!    └───────────────────────────────────────────────────── Scheduled, next attempt
-//!                                                             (from the fourth on held back)
+//!                                                             (from the fourth on held back, and
+//!                                                              parked where operators say so)
 //! ```
 //!
 //! There is at most one. Its first attempt is in the history; later ones are *transient*: they have
@@ -29,7 +30,7 @@ use crate::{
     failure::of_lost_worker,
     input::{FailWorkflowTask, StartWorkflowTask, WorkflowTaskToken},
     limits::Limits,
-    machine::{setback, terminate, update},
+    machine::{setback, task_park, terminate, update},
     refused::Refused,
     run::Run,
     span::{from_wire, instant_to_wire, to_wire},
@@ -90,6 +91,7 @@ pub(crate) fn schedule(tx: &mut Tx<'_>) {
         });
         update::abort_if_failing(tx);
     }
+    task_park::keep_if_parked(tx);
     tx.effect(Effect::WorkflowTaskReady);
 }
 
@@ -222,7 +224,7 @@ fn hold_back(tx: &mut Tx<'_>) {
     let now = tx.now;
     if let Some(task) = &mut tx.run.state.task
         && task.attempt > AT_ONCE
-        && !task.is_started()
+        && task.is_offered()
     {
         task.held_until = now.after(growth(task.attempt)).0;
     }
@@ -231,7 +233,9 @@ fn hold_back(tx: &mut Tx<'_>) {
 /// The task is not held back any longer.
 fn let_go(tx: &mut Tx<'_>) {
     let now = tx.now;
-    if let Some(task) = tx.run.state.task.as_mut().filter(|task| task.held_until != 0) {
+    if let Some(task) =
+        tx.run.state.task.as_mut().filter(|task| task.held_until != 0 && !task.parked)
+    {
         task.held_until = 0;
         task.scheduled_at = now.0;
         tx.effect(Effect::WorkflowTaskReady);

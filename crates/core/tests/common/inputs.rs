@@ -124,7 +124,7 @@ pub(crate) fn input(story: &Story, call: &Call) -> Input {
         }),
         "pause" | "unpause" | "reset-activity" | "options" => operate(call),
         "park" | "resume" | "schedule-resume" | "clear-resume" | "give-up" | "retry-now"
-        | "change" | "acknowledge" => operators::input(run, call),
+        | "change" | "acknowledge" | "resume-task" => operators::input(run, call),
         "child-started" => Input::ChildStarted(ChildStarted {
             initiated_event_id: child(run, call.arg(0)),
             run_id: call.opt(1).unwrap_or("child-run").to_owned(),
@@ -271,6 +271,7 @@ fn take(run: &Run, call: &Call) -> StartActivity {
         request_id: call.text("poll"),
         identity: call.get("by").unwrap_or("worker").to_owned(),
         process: call.number("process"),
+        company: call.number("company"),
     }
 }
 

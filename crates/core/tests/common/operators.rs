@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use steadfast_core::{
-    AcknowledgeError, ActivityChange, ChangeActivity, ClearResume, EndingRule, GiveUpActivity,
-    Input, ParkActivity, ResumeActivity, RetryNow, Rulebook, Run, ScheduleResume, Selector,
+    AcknowledgeError, ActivityChange, ChangeActivity, ClearResume, Company, EndingRule,
+    GiveUpActivity, Input, KeyRule, ParkActivity, ResumeActivity, ResumeTask, RetryNow, Rulebook,
+    Run, ScheduleResume, Selector,
 };
 use steadfast_proto::common;
 use steadfast_retry::{Ending, Layer, PlacedRule, pattern::NamePattern, resume};
@@ -18,6 +19,13 @@ use super::{
 
 /// `park a`, `resume a`, `retry-now a`, `change a`, `acknowledge a` …
 pub(crate) fn input(run: &Run, call: &Call) -> Input {
+    if call.name == "resume-task" {
+        return Input::ResumeTask(ResumeTask {
+            request_id: call.text("id"),
+            identity: call.get("by").unwrap_or("operator").to_owned(),
+            reason: call.text("why"),
+        });
+    }
     let selector = selector(call);
     let identity = call.get("by").unwrap_or("operator").to_owned();
     let reason = call.text("why");
@@ -30,6 +38,7 @@ pub(crate) fn input(run: &Run, call: &Call) -> Input {
             reason,
             reset_attempts: call.has("reset-attempts"),
             reset_heartbeat: call.has("reset-heartbeat"),
+            rekey: call.has("rekey"),
             delay: call.get("delay").map(length).unwrap_or_default(),
             header: call.get("header").map(field).into_iter().collect(),
             change: change(call),
@@ -57,8 +66,32 @@ pub(crate) fn input(run: &Run, call: &Call) -> Input {
     }
 }
 
+/// What the engine knows of the workers, in words: `workers tenants=5 well=no`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Known {
+    tenants: Option<u32>,
+    well: Option<bool>,
+}
+
+impl Known {
+    pub(crate) fn of(call: &Call) -> Self {
+        let tenants = call.get("tenants").map(|it| it.parse().expect("a number of attempts"));
+        Self { tenants, well: call.get("well").map(|it| it == "yes") }
+    }
+}
+
+impl Company for Known {
+    fn tenants(&self, _: i64) -> Option<u32> {
+        self.tenants
+    }
+
+    fn is_well(&self, _: i64) -> Option<bool> {
+        self.well
+    }
+}
+
 /// The rules of the namespace from now on, in words:
-/// `rules ending=park ttl=1m then=dead_letter before={…} after={…} resume={…} poison=3`.
+/// `rules ending=park ttl=1m then=dead_letter before={…} after={…} resume={…} poison=3 tasks=5`.
 pub(crate) fn rulebook(call: &Call) -> Rulebook {
     let mut book = Rulebook { version: 1, ..Rulebook::default() };
     let mut policies = Vec::new();
@@ -67,10 +100,9 @@ pub(crate) fn rulebook(call: &Call) -> Rulebook {
             "before" => place(&mut book.before, Layer::Operator, value),
             "after" => place(&mut book.after, Layer::Namespace, value),
             "ending" => book.endings.push(ending_rule(call, value)),
-            "poison" => {
-                book.poison = true;
-                book.poison_after = value.parse().expect("a number of crashes");
-            }
+            "poison" => book.poison_after = value.parse().expect("a number of workers"),
+            "key-ttl" => book.keys.push(KeyRule { ttl: length(value), ..KeyRule::default() }),
+            "tasks" => book.tasks_park_after = value.parse().expect("a number of failures"),
             "ttl" | "then" | "activity" => {}
             "sweep" => {
                 book.sweep = Some(resume::Sweep { period: length(value), since: BEGIN });

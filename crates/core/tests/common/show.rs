@@ -60,6 +60,11 @@ pub(crate) fn show(world: &World, call: &Call) -> String {
                     it.input().iter().flat_map(|input| &input.payloads).collect::<Vec<_>>();
                 payloads.into_iter().map(|it| String::from_utf8_lossy(&it.data).into_owned())
             })),
+            "alone" => {
+                let after = world.rules.poison_after;
+                let alone = run.activities().iter().filter(|(_, it)| it.is_for_alone(after));
+                lines(alone.map(|(_, it)| it.scheduled.activity_id.clone()))
+            }
             "log" => lines(story.attempts.iter().map(logged)),
             "errors" => lines(story.rows.errors.values().map(error)),
             "changes" => lines(run.activities().iter().flat_map(|(_, it)| {

@@ -38,6 +38,7 @@ pub(crate) struct Story {
 pub(crate) struct World {
     pub(crate) limits: Limits,
     pub(crate) rules: Rulebook,
+    pub(crate) company: operators::Known,
     pub(crate) stories: Vec<Story>,
     pub(crate) now: Timestamp,
     log: String,
@@ -105,6 +106,10 @@ impl World {
                 self.rules = operators::rulebook(call);
                 Answer::Nothing
             }
+            "workers" => {
+                self.company = operators::Known::of(call);
+                Answer::Nothing
+            }
             "reset" => self.reset(call),
             _ => {
                 let input = inputs::input(self.story(), call);
@@ -143,7 +148,13 @@ impl World {
 
     fn start(&mut self, call: &Call) -> Answer {
         let entropy = self.entropy();
-        let context = Context { now: self.now, entropy, limits: &self.limits, rules: &self.rules };
+        let context = Context {
+            now: self.now,
+            entropy,
+            limits: &self.limits,
+            rules: &self.rules,
+            company: &self.company,
+        };
         let (run, transition) = Run::create(inputs::start(call, self.now), context);
         self.begin(run, transition);
         Answer::Taken
@@ -167,9 +178,10 @@ impl World {
         let entropy = self.entropy();
         let now = self.now;
         let (limits, rules) = (self.limits.clone(), self.rules.clone());
+        let company = self.company.clone();
         let story = self.story_mut();
         let before = format!("{:?}", story.run);
-        let context = Context { now, entropy, limits: &limits, rules: &rules };
+        let context = Context { now, entropy, limits: &limits, rules: &rules, company: &company };
         match story.run.apply(input, context) {
             Err(why) => {
                 assert_eq!(before, format!("{:?}", story.run), "refused, so nothing changed");
@@ -214,7 +226,13 @@ impl World {
             exclude: inputs::excluded(call),
             ..Reset::default()
         };
-        let context = Context { now: self.now, entropy, limits: &self.limits, rules: &self.rules };
+        let context = Context {
+            now: self.now,
+            entropy,
+            limits: &self.limits,
+            rules: &self.rules,
+            company: &self.company,
+        };
         let past = Past { events: base.events.clone(), ..Past::default() };
         match Run::reset(past, reset, context) {
             Ok((run, transition)) => {

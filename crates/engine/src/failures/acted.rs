@@ -19,6 +19,8 @@ pub struct Resume {
     pub reset_attempts: bool,
     /// Whether it forgets how far it had come.
     pub reset_heartbeat: bool,
+    /// Whether it has a new idempotency key from now on.
+    pub rekey: bool,
     /// Over how long the starts are spread.
     pub spread: Duration,
     /// Header fields for the next attempt alone.

@@ -83,9 +83,12 @@ impl Book {
             endings: self.settings.ending_rules(),
             resume: resume::Policies::new(self.resume_policies.iter().cloned()),
             sweep: self.sweep(),
-            poison: self.settings.poison_after > 0,
             poison_after: self.settings.poison_after,
+            tasks_park_after: self.settings.park_tasks_after,
             listeners: self.settings.listeners(),
+            keys: (self.policies.iter().filter_map(OperatorPolicy::key_rule))
+                .chain(self.settings.key_rules())
+                .collect(),
         }
     }
 

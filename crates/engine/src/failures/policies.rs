@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use steadfast_core::Timestamp;
+use steadfast_core::{KeyRule, Timestamp};
 use steadfast_retry::{
     Draft, Layer, Matcher, PlacedRule, Policy, Rule, explain::unreachable_rules,
     pattern::NamePattern,
@@ -99,6 +99,15 @@ impl OperatorPolicy {
         self.current().map_or(0, |it| it.version)
     }
 
+    /// How long keys are remembered, if it says so of work in its scope.
+    pub(super) fn key_rule(&self) -> Option<KeyRule> {
+        let current = self.current().filter(|it| it.position != Position::Named)?;
+        let ttl = current.policy.idempotency?.ttl;
+        let Scope { workflow_type, activity, activity_kind, task_queue } = current.scope.clone();
+        let over_author = current.position == Position::Before;
+        Some(KeyRule { workflow_type, activity, activity_kind, task_queue, ttl, over_author })
+    }
+
     /// Puts its rules behind those that are asked at that position, if its are.
     pub(super) fn place(&self, position: Position, all: &mut Vec<PlacedRule>) {
         let Some(current) = self.current().filter(|it| it.position == position) else { return };
@@ -141,7 +150,8 @@ impl NewPolicy {
         if let Err(invalid) = Policy::new(self.policy.clone()) {
             faults.extend(invalid.faults.iter().map(ToString::to_string));
         }
-        if self.policy.rules.is_empty() && self.policy.default.is_none() {
+        let says_nothing = self.policy.default.is_none() && self.policy.idempotency.is_none();
+        if self.policy.rules.is_empty() && says_nothing {
             faults.push("policy says nothing: give it rules or a default".to_owned());
         }
         let takes_all = self.position != Position::Named && self.scope == Scope::default() && {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use steadfast_core::ActivityChange;
 
-use super::{Resume, Selection, Who, book::refuse};
+use super::{JobReport, Report, Resume, Selection, Who, book::refuse, ramp};
 use crate::{
     error::Error,
     jobs::{Job, Jobs},
@@ -32,11 +32,20 @@ pub struct NewResumeJob {
     /// How many are resumed first, and waited for; 0 for none.
     pub canary: u32,
     /// How many are resumed a second.
-    pub rate: f64,
+    pub rate: JobRate,
     /// The share of resumed errors, from 0 to 1, above which the job stops; 1 for never.
     pub max_failures: f64,
     /// Which of them come first.
     pub order: JobOrder,
+}
+
+/// How many errors a job resumes a second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum JobRate {
+    /// So many.
+    Fixed(f64),
+    /// As many as go well: faster while they do, slower when they fail again.
+    Auto,
 }
 
 /// Which errors come first.
@@ -48,6 +57,11 @@ pub enum JobOrder {
     Oldest = 0,
     /// Those that failed last.
     Newest = 1,
+    /// Those that must have ended soonest: by the time that the activity or its run may take, or that
+    /// it is kept. Those without an end come last, the oldest first.
+    Deadline = 2,
+    /// The most urgent by their priority, then the oldest.
+    Priority = 3,
 }
 
 /// What a bulk resume is about.
@@ -94,13 +108,20 @@ pub struct JobProgress {
     pub canary: u32,
     /// How many it resumes a second.
     pub rate: f64,
+    /// Whether it finds that out by itself.
+    pub is_auto: bool,
     /// The share of failures at which it stops.
     pub max_failures: f64,
     /// How long it still takes at its rate.
     pub left: Duration,
+    /// Why some could not be resumed, the commonest first.
+    pub refusals: Vec<JobReport>,
+    /// Of what some have failed again, the commonest first.
+    pub failures: Vec<JobReport>,
 }
 
 /// What is kept of a bulk resume. A tag is never reused.
+#[expect(clippy::struct_excessive_bools, reason = "each is stored under a tag of its own")]
 #[derive(Clone, PartialEq, prost::Message)]
 pub(crate) struct ResumeJob {
     #[prost(enumeration = "JobState", tag = "1")]
@@ -149,6 +170,17 @@ pub(crate) struct ResumeJob {
     /// Which of the options are other ones.
     #[prost(string, repeated, tag = "21")]
     pub(crate) mask: Vec<String>,
+    #[prost(bool, tag = "22")]
+    pub(crate) rekey: bool,
+    /// Why some could not be resumed.
+    #[prost(message, repeated, tag = "23")]
+    pub(crate) refusals: Vec<Report>,
+    /// Of what some have failed again.
+    #[prost(message, repeated, tag = "24")]
+    pub(crate) failures: Vec<Report>,
+    /// Whether the rate is found out by itself.
+    #[prost(bool, tag = "25")]
+    pub(crate) is_auto: bool,
 }
 
 /// Some of the errors that a job is for.
@@ -174,9 +206,7 @@ impl NewResumeJob {
     /// Refuses what cannot be done, and tells all that is wrong.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let mut faults = Vec::new();
-        if !(self.rate.is_finite() && self.rate > 0.0 && self.rate <= RATE_MAX) {
-            faults.push(format!("rate must be above 0 and at most {RATE_MAX} a second"));
-        }
+        faults.extend(self.rate.fault());
         if !(0.0..=1.0).contains(&self.max_failures) {
             faults.push("maxFailures must be a share from 0 to 1".to_owned());
         }
@@ -187,9 +217,29 @@ impl NewResumeJob {
     }
 }
 
+impl JobRate {
+    /// What is wrong with it.
+    pub(crate) fn fault(self) -> Option<String> {
+        let is_good = match self {
+            Self::Fixed(rate) => rate.is_finite() && rate > 0.0 && rate <= RATE_MAX,
+            Self::Auto => true,
+        };
+        let fault = || format!("rate must be above 0 and at most {RATE_MAX} a second, or auto");
+        (!is_good).then(fault)
+    }
+
+    /// How many a second to begin with.
+    pub(crate) fn first(self) -> f64 {
+        match self {
+            Self::Fixed(rate) => rate,
+            Self::Auto => ramp::FLOOR,
+        }
+    }
+}
+
 impl ResumeJob {
     pub(crate) fn of(new: &NewResumeJob, total: u64, now: i64) -> Self {
-        let Resume { who, reset_attempts, reset_heartbeat, metadata, change, .. } =
+        let Resume { who, reset_attempts, reset_heartbeat, rekey, metadata, change, .. } =
             new.resume.clone();
         Self {
             state: JobState::Running.into(),
@@ -198,10 +248,12 @@ impl ResumeJob {
             reason: who.reason,
             total,
             canary: new.canary,
-            rate: new.rate,
+            rate: new.rate.first(),
+            is_auto: new.rate == JobRate::Auto,
             max_failures: new.max_failures,
             reset_attempts,
             reset_heartbeat,
+            rekey,
             metadata,
             input: change.input,
             policy: change.policy,
@@ -218,6 +270,7 @@ impl ResumeJob {
             request_id: id.to_owned(),
             reset_attempts: self.reset_attempts,
             reset_heartbeat: self.reset_heartbeat,
+            rekey: self.rekey,
             spread: Duration::ZERO,
             metadata: self.metadata.clone(),
             change: ActivityChange {
@@ -251,8 +304,11 @@ impl ResumeJob {
             failed: self.failed,
             canary: self.canary,
             rate: self.rate,
+            is_auto: self.is_auto,
             max_failures: self.max_failures,
             left: left.unwrap_or(Duration::MAX),
+            refusals: Report::told(&self.refusals),
+            failures: Report::told(&self.failures),
         }
     }
 }

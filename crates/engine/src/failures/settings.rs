@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use steadfast_core::{Ear, EndingRule, Listener};
+use steadfast_core::{Ear, EndingRule, KeyRule, Listener};
 use steadfast_retry::{Ending, pattern::NamePattern, span};
 
 /// The settings of a namespace that concern failures.
@@ -18,8 +18,28 @@ pub struct Settings {
     pub endings: Vec<EndingSetting>,
     /// After how many workers lost in a row work counts as poison and is parked; 0 for never.
     pub poison_after: u32,
+    /// After how many failures in a row the workflow task of a run is parked; 0 for never.
+    pub park_tasks_after: u32,
     /// Who is told, and of what.
     pub notify: Vec<Notify>,
+    /// How long those whom activities call remember idempotency keys, where the author does not say
+    /// it. The first that matches holds.
+    pub idempotency: Vec<KeySetting>,
+}
+
+/// How long those whom certain activities call remember idempotency keys.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct KeySetting {
+    /// The workflow types: a name, a glob or a /regular expression/; all if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow_type: Option<NamePattern>,
+    /// The activity types, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub activity: Option<NamePattern>,
+    /// How long.
+    #[serde(with = "span::text")]
+    pub ttl: Duration,
 }
 
 /// What becomes of certain activities that are given up.
@@ -83,7 +103,9 @@ impl Default for Settings {
             auto_resume_check_frequency: Duration::ZERO,
             endings: Vec::new(),
             poison_after: 0,
+            park_tasks_after: 0,
             notify: Vec::new(),
+            idempotency: Vec::new(),
         }
     }
 }
@@ -113,11 +135,24 @@ impl Settings {
         for (index, notify) in self.notify.iter().enumerate() {
             faults.extend(notify.fault().map(|it| format!("notify[{index}].{it}")));
         }
+        for (index, key) in self.idempotency.iter().enumerate() {
+            let forgets = key.ttl.is_zero();
+            faults.extend(forgets.then(|| format!("idempotency[{index}].ttl must be above 0")));
+        }
         faults
     }
 
     pub(super) fn ending_rules(&self) -> Vec<EndingRule> {
         self.endings.iter().map(EndingSetting::rule).collect()
+    }
+
+    pub(super) fn key_rules(&self) -> impl Iterator<Item = KeyRule> {
+        self.idempotency.iter().cloned().map(|it| KeyRule {
+            workflow_type: it.workflow_type,
+            activity: it.activity,
+            ttl: it.ttl,
+            ..KeyRule::default()
+        })
     }
 
     pub(super) fn listeners(&self) -> Vec<Listener> {

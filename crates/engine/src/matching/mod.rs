@@ -10,6 +10,7 @@
 mod bucket;
 mod meter;
 mod queue;
+mod solitude;
 
 use std::{
     collections::BTreeMap,
@@ -20,9 +21,14 @@ use std::{
 use steadfast_core::Timestamp;
 use tokio::sync::oneshot;
 
-use crate::{clock::Clock, task::Taker};
+use crate::{
+    clock::Clock,
+    hands::{Hands, Worker},
+    task::{Taker, Waits},
+};
 use queue::Queue;
 pub(crate) use queue::{Poller, PollerSeen, Stats};
+use solitude::Turn;
 
 /// The name of a queue.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -37,6 +43,7 @@ pub(crate) struct QueueName {
 pub(crate) struct Matching<T, R> {
     queues: Mutex<BTreeMap<QueueName, Queue<T, R>>>,
     clock: Arc<dyn Clock>,
+    hands: Arc<Hands>,
 }
 
 /// What a poll finds.
@@ -48,9 +55,9 @@ pub(crate) enum Polled<T, R> {
     Wait(u64, oneshot::Receiver<R>),
 }
 
-impl<T: Send + 'static, R: Default + Send + 'static> Matching<T, R> {
-    pub(crate) fn new(clock: Arc<dyn Clock>) -> Arc<Self> {
-        Arc::new(Self { queues: Mutex::new(BTreeMap::new()), clock })
+impl<T: Waits + Send + 'static, R: Default + Send + 'static> Matching<T, R> {
+    pub(crate) fn new(clock: Arc<dyn Clock>, hands: Arc<Hands>) -> Arc<Self> {
+        Arc::new(Self { queues: Mutex::new(BTreeMap::new()), clock, hands })
     }
 
     /// Offers a task: to a worker that waits, which is out of the queue then, or else to whoever
@@ -66,7 +73,11 @@ impl<T: Send + 'static, R: Default + Send + 'static> Matching<T, R> {
         let mut queues = self.lock();
         let queue = queues.entry(name.clone()).or_default();
         queue.count_added(now);
-        if let Some(poller) = queue.take_poller(now) {
+        if task.is_for_alone() {
+            return self.offer_for_alone(name, queue, task, now);
+        }
+        if let Some(poller) = queue.take_poller(now, |taker| self.may_have(name, taker, now)) {
+            self.give(name, &task, &poller.taker, now);
             return Some((poller, task));
         }
         queue.push(task, priority, now);
@@ -80,7 +91,14 @@ impl<T: Send + 'static, R: Default + Send + 'static> Matching<T, R> {
         let mut queues = self.lock();
         let queue = queues.entry(name.clone()).or_default();
         queue.saw(&taker.identity, now);
-        if let Some(task) = queue.pop(now) {
+        self.hands.heard(&name.namespace_id, &taker.identity, now);
+        let task = match self.turn(name, queue, taker, now) {
+            Turn::Has(task) => Some(task),
+            Turn::HasNone => None,
+            Turn::HasNext => queue.pop(now),
+        };
+        if let Some(task) = task {
+            self.give(name, &task, taker, now);
             return Polled::Task(task);
         }
         let (ticket, answer) = queue.wait(taker);
@@ -113,7 +131,9 @@ impl<T: Send + 'static, R: Default + Send + 'static> Matching<T, R> {
 
     /// Takes a queue away: whoever waits in it hears so, and what waits in it is given back.
     pub(crate) fn close(&self, name: &QueueName) -> Vec<T> {
-        self.lock().remove(name).map(Queue::into_tasks).unwrap_or_default()
+        let Some(queue) = self.lock().remove(name) else { return Vec::new() };
+        self.hands.end_to_wait(queue.waiting_for_alone());
+        queue.into_tasks()
     }
 
     /// Whether a worker waits on the queue, or polled it since then.
@@ -149,6 +169,14 @@ impl<T: Send + 'static, R: Default + Send + 'static> Matching<T, R> {
         self.lock().retain(|_, queue| queue.backlog() > 0 || queue.is_attended(since));
     }
 
+    /// A worker is about to be given a task.
+    fn give(&self, name: &QueueName, task: &T, taker: &Taker, now: Timestamp) {
+        if let Some(place) = task.watched() {
+            let worker = worker(name, taker);
+            self.hands.give(place, worker, task.is_for_alone(), now);
+        }
+    }
+
     /// Starts the queue's timer, if tasks and workers wait only for the next task to be allowed.
     fn see_to_waking(self: &Arc<Self>, name: &QueueName, queue: &mut Queue<T, R>, now: Timestamp) {
         let Some((timer, wait)) = queue.start_timer(now) else { return };
@@ -166,8 +194,12 @@ impl<T: Send + 'static, R: Default + Send + 'static> Matching<T, R> {
     }
 }
 
+fn worker(name: &QueueName, taker: &Taker) -> Worker {
+    Worker { namespace_id: name.namespace_id.clone(), identity: taker.identity.clone() }
+}
+
 /// The timer of a queue that has used up its rate.
-async fn keep_waking<T: Send + 'static, R: Default + Send + 'static>(
+async fn keep_waking<T: Waits + Send + 'static, R: Default + Send + 'static>(
     matching: Weak<Matching<T, R>>,
     clock: Arc<dyn Clock>,
     name: QueueName,

@@ -2,7 +2,7 @@
 //! first.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     time::Duration,
 };
 
@@ -52,6 +52,10 @@ pub(crate) struct Stats {
 pub(super) struct Queue<T, R> {
     /// By priority; none of them is empty.
     tasks: BTreeMap<i32, VecDeque<(T, Timestamp)>>,
+    /// Those that are to be alone with their worker, first come first served.
+    for_alone: VecDeque<(T, Timestamp)>,
+    /// The worker that is given nothing new, so that its hands become empty.
+    pub(super) emptying: Option<String>,
     pollers: VecDeque<Poller<R>>,
     next_ticket: u64,
     seen: BTreeMap<String, Timestamp>,
@@ -67,6 +71,8 @@ impl<T, R> Default for Queue<T, R> {
     fn default() -> Self {
         Self {
             tasks: BTreeMap::new(),
+            for_alone: VecDeque::new(),
+            emptying: None,
             pollers: VecDeque::new(),
             next_ticket: 0,
             seen: BTreeMap::new(),
@@ -80,19 +86,82 @@ impl<T, R> Default for Queue<T, R> {
 }
 
 impl<T, R: Default> Queue<T, R> {
-    /// The newest of those that still listen: the oldest is the likeliest to be gone already.
-    /// Nobody, if older tasks wait.
-    pub(super) fn take_poller(&mut self, now: Timestamp) -> Option<Poller<R>> {
+    /// The newest of those that still listen and may have it: the oldest is the likeliest to be gone
+    /// already. Nobody, if older tasks wait.
+    pub(super) fn take_poller(
+        &mut self,
+        now: Timestamp,
+        may: impl Fn(&Taker) -> bool,
+    ) -> Option<Poller<R>> {
         if !self.tasks.is_empty() || !self.is_allowed(now) {
             return None;
         }
-        while let Some(poller) = self.pollers.pop_back() {
+        self.take_any_poller(now, may)
+    }
+
+    /// As [`take_poller`](Self::take_poller), whatever else waits.
+    pub(super) fn take_any_poller(
+        &mut self,
+        now: Timestamp,
+        may: impl Fn(&Taker) -> bool,
+    ) -> Option<Poller<R>> {
+        let emptying = self.emptying.clone();
+        let may = |it: &Poller<R>| Some(&it.taker.identity) != emptying.as_ref() && may(&it.taker);
+        while let Some(place) = self.pollers.iter().rposition(may) {
+            let poller = self.pollers.remove(place)?;
             if !poller.slot.is_closed() {
                 self.count_out(now);
                 return Some(poller);
             }
         }
         None
+    }
+
+    pub(super) fn push_for_alone(&mut self, task: T, now: Timestamp) {
+        self.for_alone.push_back((task, now));
+    }
+
+    /// Takes out the first task that is to be alone.
+    pub(super) fn pop_for_alone(&mut self, now: Timestamp) -> Option<T> {
+        let (task, _) = self.for_alone.pop_front()?;
+        self.count_out(now);
+        Some(task)
+    }
+
+    /// Since when the first of those that are to be alone waits.
+    pub(super) fn for_alone_since(&self) -> Option<Timestamp> {
+        self.for_alone.front().map(|(_, at)| *at)
+    }
+
+    pub(super) fn waiting_for_alone(&self) -> usize {
+        self.for_alone.len()
+    }
+
+    /// Those who wait, the newest first.
+    pub(super) fn takers(&self) -> impl Iterator<Item = &Taker> {
+        self.pollers.iter().rev().filter(|it| !it.slot.is_closed()).map(|it| &it.taker)
+    }
+
+    /// Whether more than one worker has polled since then, or waits.
+    pub(super) fn has_several_workers(&self, since: Timestamp) -> bool {
+        let seen = self.seen.iter().filter(|(_, at)| **at >= since).map(|(who, _)| who);
+        let waiting = self.takers().map(|taker| &taker.identity);
+        seen.chain(waiting).collect::<BTreeSet<_>>().len() > 1
+    }
+
+    /// Tells up to so many of those who wait to look again. Whether anybody heard it.
+    pub(super) fn look_again(&mut self, mut count: usize, who: impl Fn(&Taker) -> bool) -> bool {
+        let mut told = false;
+        while count > 0
+            && let Some(place) = self.pollers.iter().rposition(|it| who(&it.taker))
+            && let Some(poller) = self.pollers.remove(place)
+        {
+            if poller.slot.send(R::default()).is_ok() {
+                told = true;
+                count -= 1;
+            }
+        }
+        told
     }
 
     pub(super) fn push(&mut self, task: T, priority: i32, now: Timestamp) {
@@ -131,7 +200,8 @@ impl<T, R: Default> Queue<T, R> {
     }
 
     pub(super) fn into_tasks(self) -> Vec<T> {
-        self.tasks.into_values().flatten().map(|(task, _)| task).collect()
+        let tasks = self.tasks.into_values().flatten().chain(self.for_alone);
+        tasks.map(|(task, _)| task).collect()
     }
 
     /// Whether that changes anything.
@@ -212,11 +282,12 @@ impl<T, R: Default> Queue<T, R> {
     }
 
     pub(super) fn backlog(&self) -> usize {
-        self.tasks.values().map(VecDeque::len).sum()
+        self.tasks.values().map(VecDeque::len).sum::<usize>() + self.for_alone.len()
     }
 
     pub(super) fn age(&self, now: Timestamp) -> Duration {
-        let oldest = self.tasks.values().filter_map(VecDeque::front).map(|(_, at)| *at).min();
+        let first = self.tasks.values().chain([&self.for_alone]).filter_map(VecDeque::front);
+        let oldest = first.map(|(_, at)| *at).min();
         oldest.map(|at| now.since(at)).unwrap_or_default()
     }
 

@@ -317,6 +317,7 @@ impl Job for TakeJob {
     }
 
     fn fail(self: Box<Self>, error: Error) {
+        // Who has it in hand is forgotten after a while.
         tracing::warn!(%error, offer = ?self.offer, "an activity could not be taken");
     }
 }

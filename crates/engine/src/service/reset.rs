@@ -8,7 +8,9 @@
 
 use std::{collections::BTreeSet, mem::take};
 
-use steadfast_core::{Context, Identity, Input, Past, Reset, ResumedBy, Run, Target, Terminate};
+use steadfast_core::{
+    Context, Identity, Input, Past, Reset, ResumedBy, Run, Target, Terminate, Unknown,
+};
 use steadfast_proto::{
     enums::ResetReapplyExcludeType,
     history::HistoryEvent,
@@ -206,7 +208,13 @@ impl ResetJob {
         let run_id = desk.shared().ids.entropy().run_id(now);
         self.reset.identity.run_id.clone_from(&run_id);
         let namespace = desk.shared().namespaces.with_id(&self.reset.identity.namespace_id)?;
-        let context = Context { now, entropy, limits: &limits, rules: &namespace.rulebook };
+        let context = Context {
+            now,
+            entropy,
+            limits: &limits,
+            rules: &namespace.rulebook,
+            company: &Unknown,
+        };
         let past = take(&mut self.chain.past);
         let (run, transition) = Run::reset(past, self.reset.clone(), context)?;
         if is_open {

@@ -7,13 +7,13 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use steadfast_core::{
-    Context, Effect, Input, Refused, Run, Start, Timestamp, Transition, UpdateProgress,
+    Context, Effect, Input, Refused, Run, Start, Timestamp, Transition, Unknown, UpdateProgress,
 };
 use steadfast_proto::{history::HistoryEvent, workflowservice::PollActivityTaskQueueResponse};
 use steadfast_store::{Aside, RunNumber, RunWrite};
 use tokio::sync::oneshot;
 
-use super::{Entry, Shard, Shared, notices, outbox};
+use super::{Entry, Shard, Shared, company::Known, notices, outbox};
 use crate::{
     committer::{Release, Saying},
     error::Error,
@@ -136,7 +136,8 @@ impl<'a> Desk<'a> {
         let due = entry.run.next_due();
         let limits = Arc::clone(&entry.limits);
         let rules = entry.rules(&self.shard.shared.namespaces);
-        let context = Context { now, entropy, limits: &limits, rules: &rules };
+        let company = Known { shared: &self.shard.shared, run: number };
+        let context = Context { now, entropy, limits: &limits, rules: &rules, company: &company };
         let mut transition = entry.run.apply(input, context)?;
         let refused = transition.refused.take();
         self.take_in(number, transition, due, wishes);
@@ -177,7 +178,7 @@ impl<'a> Desk<'a> {
         let now = self.now();
         let entropy = self.shard.shared.ids.entropy();
         let (limits, rules) = (&namespace.limits, &namespace.rulebook);
-        let context = Context { now, entropy, limits, rules };
+        let context = Context { now, entropy, limits, rules, company: &Unknown };
         let (run, transition) = Run::create(start, context);
         self.adopt(run, transition, Arc::clone(&namespace.limits), wishes)
     }
@@ -210,6 +211,7 @@ impl<'a> Desk<'a> {
         let Some(entry) = self.shard.cache.get(number) else { return };
         self.shard.due.set(number, entry.run.next_due(), None);
         self.shard.cache.remove(number);
+        self.empty_hands(number);
         let shard = self.shard.number;
         self.put(RunWrite { run: number, shard, delete: true, ..RunWrite::default() });
         // Until the deletion is durable the store would still find it.
@@ -233,6 +235,7 @@ impl<'a> Desk<'a> {
             let (run, begun) = *successor;
             self.adopt(run, begun, limits.unwrap_or_default(), &mut Wishes::default());
         }
+        self.empty_hands(number);
         for effect in transition.effects {
             self.carry_out(number, effect, wishes);
         }

@@ -16,6 +16,7 @@
 
 mod again;
 mod cache;
+mod company;
 mod desk;
 mod due;
 mod entry;

@@ -22,6 +22,7 @@ use crate::{
     ended::Ended,
     failures::{Books, ResumeJobs},
     gift::Gift,
+    hands::Hands,
     ids::Ids,
     limits::Limits,
     matching::Matching,
@@ -29,7 +30,7 @@ use crate::{
     query::Queries,
     tally::Tally,
     task::{ActivityOffer, TaskGift, TaskOffer},
-    webhooks::{Outbox, Post},
+    webhooks::{Outbox, Post, Undeliverable},
     workers::Workers,
 };
 
@@ -43,6 +44,7 @@ pub(crate) struct Shared {
     pub(crate) namespaces: Namespaces,
     pub(crate) tasks: Arc<Matching<TaskOffer, Gift<TaskGift>>>,
     pub(crate) activities: Arc<Matching<ActivityOffer, Gift<Box<PollActivityTaskQueueResponse>>>>,
+    pub(crate) hands: Arc<Hands>,
     pub(crate) queries: Queries,
     pub(crate) workers: Workers,
     pub(crate) batches: Batches,
@@ -51,6 +53,7 @@ pub(crate) struct Shared {
     pub(crate) webhooks: Outbox<Post>,
     /// Failed runs that a resume policy has go on now.
     pub(crate) start_overs: Outbox<RunNumber>,
+    pub(crate) undeliverable: Undeliverable,
     /// Told when somebody has changed a bulk resume.
     pub(crate) resume_jobs_changed: Notify,
     pub(crate) hot: Arc<Hot>,

@@ -68,6 +68,7 @@ impl Desk<'_> {
 
     /// Offers an activity that a poll took and did not want after all.
     pub(crate) fn offer_activity_again(&mut self, offer: &ActivityOffer) {
+        self.take_back(offer);
         let id = offer.scheduled_event_id;
         self.offer_activity(offer.run, id, false, &mut Wishes::default());
     }
@@ -140,14 +141,19 @@ impl Desk<'_> {
         eager: bool,
         wishes: &mut Wishes,
     ) {
+        let Some(entry) = self.shard.cache.get_mut(number) else { return };
+        let rules = entry.rules(&self.shard.shared.namespaces);
+        let Some((queue, offer)) = activity_offer(entry, id, rules.poison_after) else { return };
         let Some(entry) = self.shard.cache.get(number) else { return };
-        let Some((queue, offer)) = activity_offer(entry, id) else { return };
         let waited = entry.run.activities().get(&id).filter(|it| it.row.attempt > 1);
         if let Some(due) = waited.map(|it| Timestamp(it.row.scheduled_at)) {
             let late = self.now().since(due);
             self.shared().tally.count_lag(late);
         }
-        if eager && let Some(taker) = wishes.activities_for.clone() {
+        if eager
+            && let Some(taker) = wishes.activities_for.clone()
+            && self.may_have_more(&offer, &taker)
+        {
             if let Ok(response) = self.start_activity(&offer, taker) {
                 wishes.activities.push(*response);
             }
@@ -188,6 +194,7 @@ impl Desk<'_> {
         offer: &ActivityOffer,
         taker: Taker,
     ) -> Result<Box<PollActivityTaskQueueResponse>, Refused> {
+        let company = self.take_in_hand(offer, &taker);
         let input = StartActivity {
             scheduled_event_id: offer.scheduled_event_id,
             attempt: offer.attempt,
@@ -195,8 +202,12 @@ impl Desk<'_> {
             request_id: taker.request_id,
             identity: taker.identity,
             process: taker.process,
+            company,
         };
-        self.apply(offer.run, Input::StartActivity(input))?;
+        if let Err(refused) = self.apply(offer.run, Input::StartActivity(input)) {
+            self.take_back(offer);
+            return Err(refused);
+        }
         let entry = self.shard.cache.get(offer.run).ok_or(Refused::ActivityNotFound)?;
         activity_response(entry, offer.scheduled_event_id).ok_or(Refused::ActivityNotFound)
     }
@@ -340,7 +351,7 @@ fn task_offer(entry: &Entry) -> Option<TaskOffer> {
     })
 }
 
-fn activity_offer(entry: &Entry, id: i64) -> Option<(QueueName, ActivityOffer)> {
+fn activity_offer(entry: &Entry, id: i64, poison_after: u32) -> Option<(QueueName, ActivityOffer)> {
     let activity = entry.run.activities().get(&id)?;
     if !activity.is_offered() {
         return None;
@@ -357,6 +368,8 @@ fn activity_offer(entry: &Entry, id: i64) -> Option<(QueueName, ActivityOffer)> 
         scheduled_event_id: id,
         attempt: activity.row.attempt,
         stamp: activity.row.stamp,
+        is_watched: poison_after > 0,
+        is_for_alone: activity.is_for_alone(poison_after),
     };
     Some((queue, offer))
 }

@@ -13,7 +13,7 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use steadfast_core::{Context, Input, Refused, Run, Transition};
+use steadfast_core::{Context, Input, Refused, Run, Transition, Unknown};
 use steadfast_store::{Aside, RunNumber, RunWrite};
 
 use super::{Address, Desk, Job, Mail, Shard, Wishes, outbox::RecoverJob};
@@ -75,7 +75,7 @@ impl Desk<'_> {
         let mut run = entry.run.clone();
         let limits = Arc::clone(&entry.limits);
         let rules = entry.rules(&self.shard.shared.namespaces);
-        let context = Context { now, entropy, limits: &limits, rules: &rules };
+        let context = Context { now, entropy, limits: &limits, rules: &rules, company: &Unknown };
         let mut transition = run.apply(input, context)?;
         if let Some(refused) = transition.refused.take() {
             return Err(refused);

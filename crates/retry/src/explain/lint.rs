@@ -163,6 +163,7 @@ fn limit_lints(
 ) -> Vec<Lint> {
     let once = policy.limits().attempt_limit() == Some(1);
     let short = horizon.worst().filter(|worst| !once && *worst < SHORT && calls != Some(1));
+    let ttl = setting.idempotency_ttl.or_else(|| policy.idempotency_ttl());
     let outlives = |ttl: &Duration| horizon.best().is_none_or(|best| best > *ttl);
     let attempts = policy.limits().attempt_limit();
     let longest = setting.start_to_close.zip(attempts).map(|(one, n)| one.saturating_mul(n));
@@ -173,7 +174,7 @@ fn limit_lints(
         once.then_some(Lint::NoRetries),
         (calls.is_none() && setting.schedule_to_close.is_none()).then_some(Lint::NoEnd),
         short.map(|horizon| Lint::ShortHorizon { horizon }),
-        setting.idempotency_ttl.filter(outlives).map(|ttl| Lint::OutlivesIdempotencyKey { ttl }),
+        ttl.filter(outlives).map(|ttl| Lint::OutlivesIdempotencyKey { ttl }),
         outlast.map(|(attempts, deadline)| Lint::AttemptsOutlastDeadline { attempts, deadline }),
         amplification
             .filter(|calls| !setting.nested_attempts.is_empty() && *calls > MANY_CALLS)

@@ -170,6 +170,7 @@ impl RetryPolicy {
             default: Some(default),
             limits: self.limits(),
             on_exhausted: Some(Ending::Fail),
+            idempotency: None,
         })
     }
 

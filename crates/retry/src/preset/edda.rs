@@ -138,6 +138,7 @@ impl RetryPolicy {
             default: Some(default),
             limits,
             on_exhausted: Some(Ending::Fail),
+            idempotency: None,
         })
     }
 

@@ -16,13 +16,15 @@ use super::text::{Writer, write_histogram};
 pub(super) struct Failing {
     now: Timestamp,
     groups: Vec<(String, ErrorGroupRow)>,
+    /// Documents that are sent again and again, and those that are set aside.
+    undelivered: (usize, usize),
 }
 
 impl Failing {
     /// Looks how many errors there are. If the store does not say, the rest is told without them.
     pub(super) async fn look(engine: &Engine) -> Self {
         let groups = engine.failing().await.unwrap_or_default();
-        Self { now: engine.now(), groups }
+        Self { now: engine.now(), groups, undelivered: engine.count_undelivered() }
     }
 
     pub(super) fn write(&self, writer: &mut Writer<'_>) -> fmt::Result {
@@ -48,6 +50,14 @@ impl Failing {
                 ];
                 family.encode_family(&labels)?.encode_gauge(count)?;
             }
+        }
+        let help = "Documents that no webhook has taken yet";
+        let mut family =
+            writer.family("steadfast_webhooks_undelivered", help, MetricType::Gauge)?;
+        let (retrying, set_aside) = self.undelivered;
+        for (state, count) in [("retrying", retrying), ("set_aside", set_aside)] {
+            let count = u64::try_from(count).unwrap_or(u64::MAX);
+            family.encode_family(&[("state", state)])?.encode_gauge(&count)?;
         }
         let oldest = self.groups.iter().map(|(_, group)| group.first_at).min();
         let seconds = oldest.map_or(0, |at| self.now.since(at).as_secs());

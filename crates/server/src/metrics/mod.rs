@@ -4,9 +4,11 @@
 //! while a call is served. Names, labels and text are made when somebody asks for the numbers.
 
 mod failures;
+mod http;
 mod process;
 mod text;
 
+pub(crate) use http::HttpCall;
 pub(crate) use text::{CONTENT_TYPE, text};
 
 use std::{
@@ -20,6 +22,7 @@ use std::{
 use steadfast_engine::Histogram;
 use tonic::Code;
 
+use self::http::HttpMetrics;
 use crate::rpc::{Row, Rpcs};
 
 /// What is counted at the doors.
@@ -28,6 +31,7 @@ pub(crate) struct Metrics {
     started: SystemTime,
     grpc_connections: Gauge,
     services: Vec<(Rpcs, Vec<RpcMetrics>)>,
+    http: HttpMetrics,
 }
 
 impl Metrics {
@@ -42,6 +46,7 @@ impl Metrics {
             started: SystemTime::now(),
             grpc_connections: Gauge::default(),
             services: services.iter().map(of_service).collect(),
+            http: HttpMetrics::default(),
         }
     }
 

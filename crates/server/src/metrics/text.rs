@@ -77,7 +77,23 @@ impl Metrics {
                 family.encode_family(&labels)?.encode_gauge(&metrics.in_flight.get())?;
             }
         }
+        self.http_calls(writer)?;
         writer.gauge("steadfast_grpc_connections", "Open connections", self.grpc_connections.get())
+    }
+
+    fn http_calls(&self, writer: &mut Writer<'_>) -> fmt::Result {
+        let mut family = writer.family(
+            "steadfast_http_seconds",
+            "How long calls of the HTTP API took, by how they ended",
+            MetricType::Histogram,
+        )?;
+        for ((call, status), took) in self.http.ended() {
+            let status = status.to_string();
+            let labels = [("operation", call), ("status", status.as_str())];
+            write_histogram(&mut family.encode_family(&labels)?, &took, 1e-6)?;
+        }
+        let about = "Calls of the HTTP API under way";
+        writer.gauge("steadfast_http_in_flight", about, self.http.in_flight.get())
     }
 
     fn rpcs(&self) -> impl Iterator<Item = (&Rpc, &RpcMetrics)> {

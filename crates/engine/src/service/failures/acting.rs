@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use steadfast_core::{
     AcknowledgeError, ActivityChange, CancelRequest, ClearResume, GiveUpActivity, Input,
-    ParkActivity, RUN, ResumeActivity, ResumedBy, RetryNow, Selector,
+    ParkActivity, RUN, ResumeActivity, ResumeTask, ResumedBy, RetryNow, Selector, TASK,
 };
 use steadfast_proto::common::WorkflowExecution;
 use steadfast_store::{ErrorEntry, ErrorFilter, ErrorState, Order};
@@ -259,6 +259,9 @@ fn call_off(entry: &ErrorEntry, who: &Who) -> Result<ClearResume, Error> {
 }
 
 fn resume_input(entry: &ErrorEntry, resume: &Resume, chance: u64) -> Result<Input, Error> {
+    if entry.subject == TASK {
+        return resume_task(entry, resume);
+    }
     let spread = u64::try_from(resume.spread.as_nanos()).unwrap_or(u64::MAX);
     Ok(Input::ResumeActivity(Box::new(ResumeActivity {
         selector: selector(entry)?,
@@ -267,10 +270,22 @@ fn resume_input(entry: &ErrorEntry, resume: &Resume, chance: u64) -> Result<Inpu
         reason: resume.who.reason.clone(),
         reset_attempts: resume.reset_attempts,
         reset_heartbeat: resume.reset_heartbeat,
+        rekey: resume.rekey,
         delay: Duration::from_nanos(chance.checked_rem(spread).unwrap_or_default()),
         header: resume.metadata.clone(),
         change: resume.change.clone(),
     })))
+}
+
+fn resume_task(entry: &ErrorEntry, resume: &Resume) -> Result<Input, Error> {
+    if resume.change != ActivityChange::default() || !resume.metadata.is_empty() {
+        return Err(Error::invalid(
+            "a workflow task is tried again as it is: neither input, policy nor metadata can be \
+             given to it",
+        ));
+    }
+    let Who { identity, reason } = resume.who.clone();
+    Ok(Input::ResumeTask(ResumeTask { request_id: request_id(entry, resume), identity, reason }))
 }
 
 /// The same resume of the same error, and of no other.

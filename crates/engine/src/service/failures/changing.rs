@@ -1,18 +1,19 @@
 //! Another policy, other time limits or another input for what is already retrying, with a look at
 //! what that would move.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use steadfast_core::{
-    Activity, ActivityChange, ChangeActivity, Context, Input, Run, Selector, Timestamp,
+    Activity, ActivityChange, ChangeActivity, Context, Input, Rulebook, Run, Selector, Timestamp,
+    Unknown,
 };
 use steadfast_proto::common::WorkflowExecution;
-use steadfast_store::ErrorState;
+use steadfast_store::{ErrorEntry, ErrorFilter, ErrorState, Order};
 
 use super::acting::{address_of, selector};
 use crate::{
     error::Error,
-    failures::{Acted, Selection, Who},
+    failures::{Acted, NewPolicy, Selection, Who},
     namespaces::Namespace,
     service::{Engine, address},
     shard::Address,
@@ -41,6 +42,12 @@ pub struct Preview {
     pub later: u64,
     /// How many would be given up.
     pub ended: u64,
+    /// How many would be parked.
+    pub parked: u64,
+    /// The most attempts in one second among all that are pending, and how long until then.
+    pub peak: Option<(u64, Duration)>,
+    /// Whether there are more than were looked at.
+    pub is_cut: bool,
     /// Each of them.
     pub moved: Vec<Moved>,
 }
@@ -62,6 +69,8 @@ pub struct Moved {
     pub to: Option<Timestamp>,
     /// Whether it would have ended.
     pub ends: bool,
+    /// Whether it would be parked.
+    pub parks: bool,
 }
 
 impl Engine {
@@ -88,7 +97,56 @@ impl Engine {
             let input = change.input(selector(&entry)?);
             self.look_ahead(&namespace, address_of(&entry), input, &mut preview).await?;
         }
+        Ok(preview.with_peak(self.now()))
+    }
+
+    /// Says what a retry policy would change, if it were put and all waits that are under way were
+    /// reckoned anew. Nothing is changed, and nothing is put.
+    pub async fn preview_policy(&self, namespace: &str, put: NewPolicy) -> Result<Preview, Error> {
+        let namespace = self.namespace(namespace)?;
+        let mut book = (*self.shared().books.of(&namespace.id)).clone();
+        book.put_policy(put, self.now(), Who::default())?;
+        let (old, new) = (Arc::clone(&namespace.rulebook), Arc::new(book.rulebook()));
+        let (mut preview, mut after) = (Preview::default(), None);
+        let mut unmoved = Vec::new();
+        let filter = ErrorFilter { states: vec![ErrorState::Retrying], ..ErrorFilter::default() };
+        loop {
+            let id = namespace.id.clone();
+            let found = self.store().errors(id, filter.clone(), Order::Forward, after, PAGE);
+            let found = found.await?;
+            let of_activities = found.errors.iter().filter(|entry| entry.subject > 0);
+            for entry in of_activities {
+                preview.pending += 1;
+                match self.moved_by(&namespace, entry, [&old, &new]).await? {
+                    Some(moved) => preview.take(moved),
+                    None => unmoved.extend(entry.row.next_at),
+                }
+            }
+            after = found.next;
+            preview.is_cut = after.is_some() && preview.pending >= PREVIEW_MAX;
+            if after.is_none() || preview.is_cut {
+                break;
+            }
+        }
+        preview.peak = peak(preview.moved.iter().filter_map(|it| it.to).chain(unmoved), self.now());
         Ok(preview)
+    }
+
+    /// What would become of one activity if its wait were reckoned anew by new rules, if that is not
+    /// what the old ones would say of it too.
+    async fn moved_by(
+        &self,
+        namespace: &Arc<Namespace>,
+        entry: &ErrorEntry,
+        [old, new]: [&Arc<Rulebook>; 2],
+    ) -> Result<Option<Moved>, Error> {
+        let anew = Change { now: true, ..Change::default() };
+        let input = anew.input(selector(entry)?);
+        let (now, address) = (self.now(), address_of(entry));
+        let by_old = self.looked_ahead(namespace, address.clone(), input.clone(), (old, now));
+        let by_old = by_old.await?;
+        let by_new = self.looked_ahead(namespace, address, input, (new, now)).await?;
+        Ok(by_new.into_iter().find(|moved| !by_old.contains(moved)))
     }
 
     /// Changes activities of a workflow, whether they have failed or not.
@@ -114,7 +172,7 @@ impl Engine {
         let address = address(&namespace, Some(execution))?;
         let mut preview = Preview::default();
         self.look_ahead(&namespace, address, change.input(selector), &mut preview).await?;
-        Ok(preview)
+        Ok(preview.with_peak(self.now()))
     }
 
     /// Adds what an input would move in one run.
@@ -125,19 +183,36 @@ impl Engine {
         input: Input,
         preview: &mut Preview,
     ) -> Result<(), Error> {
-        let (now, entropy) = (self.now(), self.shared().ids.entropy());
-        let namespace = Arc::clone(namespace);
-        let seen = self.look(address, move |_, run| {
-            let mut changed = run.clone();
-            let context =
-                Context { now, entropy, limits: &namespace.limits, rules: &namespace.rulebook };
-            changed.apply(input, context).map(|_| moved(run, &changed))
-        });
-        for one in seen.await?? {
-            preview.count(&one);
-            preview.moved.push(one);
+        let rules = Arc::clone(&namespace.rulebook);
+        for one in self.looked_ahead(namespace, address, input, (&rules, self.now())).await? {
+            preview.pending += 1;
+            preview.take(one);
         }
         Ok(())
+    }
+
+    /// What an input would move in one run, under these rules.
+    async fn looked_ahead(
+        &self,
+        namespace: &Arc<Namespace>,
+        address: Address,
+        input: Input,
+        (rules, now): (&Arc<Rulebook>, Timestamp),
+    ) -> Result<Vec<Moved>, Error> {
+        let entropy = self.shared().ids.entropy();
+        let (namespace, rules) = (Arc::clone(namespace), Arc::clone(rules));
+        let seen = self.look(address, move |_, run| {
+            let mut changed = run.clone();
+            let context = Context {
+                now,
+                entropy,
+                limits: &namespace.limits,
+                rules: &rules,
+                company: &Unknown,
+            };
+            changed.apply(input, context).map(|_| moved(run, &changed))
+        });
+        Ok(seen.await??)
     }
 }
 
@@ -158,6 +233,7 @@ fn moved(before: &Run, after: &Run) -> Vec<Moved> {
             from: due(activity),
             to: then.and_then(due),
             ends: then.is_none(),
+            parks: !activity.is_parked() && then.is_some_and(Activity::is_parked),
         });
     }
     moved
@@ -182,14 +258,43 @@ impl Change {
 }
 
 impl Preview {
-    fn count(&mut self, moved: &Moved) {
-        self.pending += 1;
+    /// Adds what would become of one.
+    fn take(&mut self, moved: Moved) {
         self.ended += u64::from(moved.ends);
+        self.parked += u64::from(moved.parks);
         if let (Some(from), Some(to)) = (moved.from, moved.to) {
             self.sooner += u64::from(to < from);
             self.later += u64::from(to > from);
         }
+        self.moved.push(moved);
+    }
+
+    fn with_peak(self, now: Timestamp) -> Self {
+        let peak = peak(self.moved.iter().filter_map(|it| it.to), now);
+        Self { peak, ..self }
     }
 }
+
+/// The most of these times that are within one second, and how long until then.
+fn peak(times: impl Iterator<Item = Timestamp>, now: Timestamp) -> Option<(u64, Duration)> {
+    let mut times: Vec<Timestamp> = times.collect();
+    times.sort_unstable();
+    let mut best: Option<(u64, Duration)> = None;
+    let mut last = 0;
+    for (first, at) in times.iter().enumerate() {
+        while times.get(last).is_some_and(|it| *it < at.after(Duration::from_secs(1))) {
+            last += 1;
+        }
+        let count = u64::try_from(last - first).unwrap_or(u64::MAX);
+        if best.is_none_or(|(most, _)| count > most) {
+            best = Some((count, at.since(now)));
+        }
+    }
+    best
+}
+
+/// Errors that are read at a time, and that a preview looks at.
+const PAGE: usize = 1_000;
+const PREVIEW_MAX: u64 = 10_000;
 
 const CHANGEABLE: [ErrorState; 2] = [ErrorState::Retrying, ErrorState::Parked];

@@ -9,12 +9,16 @@ use std::{
     time::Duration,
 };
 
-use steadfast_core::Timestamp;
+use steadfast_core::{Timestamp, Urgency};
 use steadfast_store::{ErrorEntry, ErrorFilter, ErrorState, Order, RunNumber};
 
+use super::acting::address_of;
 use crate::{
     error::{Code, Error},
-    failures::{JobOrder, JobProgress, JobState, NewResumeJob, ResumeJob, Target, Targets, count},
+    failures::{
+        JobOrder, JobProgress, JobRate, JobState, NewResumeJob, Ramp, Report, ResumeJob, Target,
+        Targets, count,
+    },
     jobs::{Job as _, Key, PAGE},
     namespaces::Namespace,
     running::Running,
@@ -42,7 +46,13 @@ impl Engine {
         self.make_room(&namespace).await?;
         let states = [ErrorState::Parked, ErrorState::Failed];
         let filter = new.selection.clone().filter(&states)?;
-        let total = self.write_targets(&key, filter, new.order).await?;
+        let total = match new.order {
+            JobOrder::Oldest => self.write_targets(&key, filter, Order::Forward).await?,
+            JobOrder::Newest => self.write_targets(&key, filter, Order::Backward).await?,
+            JobOrder::Deadline | JobOrder::Priority => {
+                self.write_urgent_first(&key, filter, new.order).await?
+            }
+        };
         let job = ResumeJob::of(&new, total, self.now().nanos());
         jobs.put(&**self.store(), key.clone(), job.clone()).await?;
         self.running.spawn(work(Arc::downgrade(&self.running), key, Duration::ZERO));
@@ -68,17 +78,17 @@ impl Engine {
         namespace: &str,
         id: &str,
         state: Option<JobState>,
-        rate: Option<f64>,
+        rate: Option<JobRate>,
     ) -> Result<JobProgress, Error> {
         let namespace = self.namespace(namespace)?;
         let jobs = &self.shared().resume_jobs;
         let _turn = jobs.turn().await;
         let (key, mut job) = self.resume_job(&namespace, id)?;
         if let Some(rate) = rate {
-            if !(rate.is_finite() && rate > 0.0) {
-                return Err(Error::invalid("rate must be above 0"));
+            if let Some(fault) = rate.fault() {
+                return Err(Error::invalid(fault));
             }
-            job.rate = rate;
+            (job.rate, job.is_auto) = (rate.first(), rate == JobRate::Auto);
         }
         if let Some(state) = state {
             if !job.is_running() {
@@ -130,12 +140,8 @@ impl Engine {
         &self,
         key: &Key,
         filter: ErrorFilter,
-        order: JobOrder,
+        order: Order,
     ) -> Result<u64, Error> {
-        let order = match order {
-            JobOrder::Oldest => Order::Forward,
-            JobOrder::Newest => Order::Backward,
-        };
         let limit = usize::try_from(PAGE).unwrap_or(usize::MAX);
         let (mut total, mut number, mut after) = (0, 0, None);
         loop {
@@ -151,6 +157,54 @@ impl Engine {
                 return Ok(total);
             }
         }
+    }
+
+    /// As [`write_targets`](Self::write_targets), the most urgent first. How urgent an error is is
+    /// known to its run only, so that each is looked at once.
+    async fn write_urgent_first(
+        &self,
+        key: &Key,
+        filter: ErrorFilter,
+        order: JobOrder,
+    ) -> Result<u64, Error> {
+        let (mut all, mut after) = (Vec::new(), None);
+        loop {
+            let (id, filter) = (key.0.clone(), filter.clone());
+            let limit = usize::try_from(PAGE).unwrap_or(usize::MAX);
+            let listing = self.store().errors(id, filter, Order::Forward, after, limit).await?;
+            all.append(&mut self.ranked(listing.errors, order).await);
+            after = listing.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        // The oldest of those that are equal stay first.
+        all.sort_by_key(|(rank, _)| *rank);
+        let all: Vec<Target> = all.into_iter().map(|(_, target)| target).collect();
+        let jobs = &self.shared().resume_jobs;
+        let page = usize::try_from(PAGE).unwrap_or(usize::MAX);
+        for (number, some) in (0..).zip(all.chunks(page)) {
+            let some = Targets { all: some.to_vec() };
+            jobs.put_page(&**self.store(), key, number, Some(&some)).await?;
+        }
+        Ok(u64::try_from(all.len()).unwrap_or(u64::MAX))
+    }
+
+    /// Errors with their ranks, in the order in which they were. One that is gone has no rank.
+    async fn ranked(&self, errors: Vec<ErrorEntry>, order: JobOrder) -> Vec<(i64, Target)> {
+        let mut looks = tokio::task::JoinSet::new();
+        for (place, entry) in errors.into_iter().enumerate() {
+            let engine = self.clone();
+            looks.spawn(async move {
+                let subject = entry.subject;
+                let look = engine.look(address_of(&entry), move |_, run| run.urgency(subject));
+                let rank = look.await.map_or(i64::MAX, |urgency| rank(urgency, order));
+                (place, rank, target(&entry))
+            });
+        }
+        let mut ranked: Vec<(usize, i64, Target)> = looks.join_all().await;
+        ranked.sort_by_key(|(place, _, _)| *place);
+        ranked.into_iter().map(|(_, rank, target)| (rank, target)).collect()
     }
 
     /// One tick of a job. How long to wait before the next; `None` when it has ended.
@@ -170,12 +224,13 @@ impl Engine {
         } else {
             Settled::of(&job)
         };
+        let job = self.paced(key, job, &seen, pace).await?;
         if seen.share() > job.max_failures {
-            self.record_resume(key, &seen, 0, 0, Some(JobState::TooManyFailures)).await?;
+            self.record_resume(key, &seen, 0, Vec::new(), Some(JobState::TooManyFailures)).await?;
             return Ok(Some(Duration::ZERO));
         }
         if job.turns >= job.total && seen.prefix >= job.total {
-            self.record_resume(key, &seen, 0, 0, Some(JobState::Completed)).await?;
+            self.record_resume(key, &seen, 0, Vec::new(), Some(JobState::Completed)).await?;
             return Ok(Some(Duration::ZERO));
         }
         let gate = ResumeJob { settled: seen.prefix, ..job.clone() }.gate();
@@ -186,14 +241,41 @@ impl Engine {
         Ok(Some(pace.wait(tick, self.now())))
     }
 
-    /// The next `count` errors have their turn, all at once. How many could not be resumed.
+    /// The job at the rate that it finds to be right, if it does.
+    async fn paced(
+        &self,
+        key: &Key,
+        job: ResumeJob,
+        seen: &Settled,
+        pace: &mut Pace,
+    ) -> Result<ResumeJob, Error> {
+        if !job.is_auto {
+            pace.ramp = None;
+            return Ok(job);
+        }
+        let (now, known) = (self.now(), seen.known());
+        let ramp = pace.ramp.get_or_insert_with(|| Ramp::new(now, known));
+        ramp.look(now, known);
+        let rate = ramp.rate();
+        if job.rate.total_cmp(&rate).is_eq() {
+            return Ok(job);
+        }
+        let jobs = &self.shared().resume_jobs;
+        let _turn = jobs.turn().await;
+        let Some(mut kept) = jobs.get(key).filter(|it| it.is_auto) else { return Ok(job) };
+        kept.rate = rate;
+        jobs.put(&**self.store(), key.clone(), kept.clone()).await?;
+        Ok(kept)
+    }
+
+    /// The next `count` errors have their turn, all at once. Why some could not be resumed.
     async fn turns_of_resume(
         &self,
         key: &Key,
         job: &ResumeJob,
         namespace: &Arc<Namespace>,
         count: u64,
-    ) -> Result<u64, Error> {
+    ) -> Result<Vec<String>, Error> {
         let targets = self.targets(key, job.turns, count).await?;
         let ids = targets.iter().map(|it| (RunNumber(it.run), it.subject)).collect();
         let entries = self.store().errors_by_id(ids).await?;
@@ -209,13 +291,13 @@ impl Engine {
             });
         }
         let tally = &self.shared().tally;
-        let mut refused = u64::try_from(gone).unwrap_or(u64::MAX);
+        let mut refused = vec![GONE.to_owned(); gone];
         while let Some(turn) = turns.join_next().await {
             match turn {
                 Ok((_, Ok(_))) => tally.add_one(Name::ResumeItems, [&key.1, "resumed"]),
                 Ok((_, Err(error))) if error.code.is_passing() => return Err(error),
                 Ok((entry, Err(error))) => {
-                    refused += 1;
+                    refused.push(error.message.clone());
                     tally.add_one(Name::ResumeItems, [&key.1, "refused"]);
                     let workflow = &entry.identity.workflow_id;
                     tracing::info!(%error, job = key.1, workflow, "not resumed");
@@ -237,9 +319,13 @@ impl Engine {
         let by_id: BTreeMap<(i64, i64), &ErrorEntry> =
             entries.iter().map(|it| ((it.run.0, it.subject), it)).collect();
         for target in &targets {
-            let fate = fate(target, by_id.get(&(target.run, target.subject)).copied());
+            let entry = by_id.get(&(target.run, target.subject)).copied();
+            let fate = fate(target, entry);
             is_prefix &= fate.is_some();
             seen.count(fate, is_prefix);
+            if let Some(entry) = entry.filter(|_| is_prefix && fate == Some(Fate::FailedAgain)) {
+                seen.failures.push((entry.row.error_type.clone(), entry.row.cause.clone()));
+            }
         }
         Ok(seen)
     }
@@ -266,7 +352,7 @@ impl Engine {
         key: &Key,
         seen: &Settled,
         turns: u64,
-        refused: u64,
+        refused: Vec<String>,
         end: Option<JobState>,
     ) -> Result<(), Error> {
         let jobs = &self.shared().resume_jobs;
@@ -274,7 +360,15 @@ impl Engine {
         let Some(mut job) = jobs.get(key) else { return Ok(()) };
         let before = job.clone();
         job.turns += turns;
-        job.refused += refused;
+        job.refused += u64::try_from(refused.len()).unwrap_or(u64::MAX);
+        for why in &refused {
+            Report::count(&mut job.refusals, "", why);
+        }
+        if seen.prefix > job.settled {
+            for (kind, cause) in &seen.failures {
+                Report::count(&mut job.failures, kind, cause);
+            }
+        }
         (job.settled, job.succeeded, job.failed) = (seen.prefix, seen.succeeded, seen.failed);
         if let Some(end) = end.filter(|_| job.is_running()) {
             job.state = end.into();
@@ -291,6 +385,8 @@ impl Engine {
 struct Pace {
     next: Timestamp,
     looked_at: Option<Timestamp>,
+    /// What finds out the rate, if nobody has said it.
+    ramp: Option<Ramp>,
 }
 
 impl Pace {
@@ -325,11 +421,19 @@ struct Settled {
     failed: u64,
     /// Beyond the first gap.
     later: (u64, u64),
+    /// Of what those before it have failed again, as far as that is not recorded.
+    failures: Vec<(String, String)>,
 }
 
 impl Settled {
     fn of(job: &ResumeJob) -> Self {
-        Self { prefix: job.settled, succeeded: job.succeeded, failed: job.failed, later: (0, 0) }
+        Self {
+            prefix: job.settled,
+            succeeded: job.succeeded,
+            failed: job.failed,
+            later: (0, 0),
+            failures: Vec::new(),
+        }
     }
 
     fn count(&mut self, fate: Option<Fate>, is_prefix: bool) {
@@ -344,15 +448,20 @@ impl Settled {
         self.prefix += u64::from(is_prefix);
     }
 
+    /// How many are known to have succeeded, and to have failed again.
+    fn known(&self) -> (u64, u64) {
+        (self.succeeded + self.later.0, self.failed + self.later.1)
+    }
+
     /// The share of those of which it is known that have failed again.
     fn share(&self) -> f64 {
-        let failed = self.failed + self.later.1;
-        let known = self.succeeded + self.later.0 + failed;
+        let (succeeded, failed) = self.known();
+        let known = succeeded + failed;
         if known == 0 { 0.0 } else { count(failed) / count(known) }
     }
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Eq, PartialEq)]
 enum Fate {
     Succeeded,
     FailedAgain,
@@ -371,6 +480,15 @@ fn fate(target: &Target, entry: Option<&ErrorEntry>) -> Option<Fate> {
     }
 }
 
+/// A lower number goes first.
+fn rank(urgency: Urgency, order: JobOrder) -> i64 {
+    match order {
+        JobOrder::Deadline => urgency.deadline.map_or(i64::MAX, Timestamp::nanos),
+        JobOrder::Priority => urgency.priority.map_or(PRIORITY, i64::from),
+        JobOrder::Oldest | JobOrder::Newest => 0,
+    }
+}
+
 fn target(entry: &ErrorEntry) -> Target {
     Target { run: entry.run.0, subject: entry.subject, attempts: entry.row.attempts }
 }
@@ -378,7 +496,7 @@ fn target(entry: &ErrorEntry) -> Target {
 async fn work(running: Weak<Running>, key: Key, first: Duration) {
     let Some(clock) = running.upgrade().map(|it| Arc::clone(&it.shared.clock)) else { return };
     clock.sleep(first).await;
-    let mut pace = Pace { next: clock.now(), looked_at: None };
+    let mut pace = Pace { next: clock.now(), looked_at: None, ramp: None };
     loop {
         let Some(engine) = Engine::upgrade(&running) else { return };
         let next = engine.tick_resume(&key, &mut pace).await;
@@ -400,6 +518,9 @@ async fn work(running: Weak<Running>, key: Key, first: Duration) {
     }
 }
 
+/// Why an error that is not there any more could not be resumed.
+const GONE: &str = "it had gone on, or was gone";
+
 /// How many have their turn in one tick, so that no second sees more than the rate.
 fn turns_in_a_tick(rate: f64) -> u64 {
     let each = tick_of(rate, 1).as_nanos().max(1);
@@ -410,6 +531,9 @@ fn turns_in_a_tick(rate: f64) -> u64 {
 fn tick_of(rate: f64, turns: u64) -> Duration {
     Duration::try_from_secs_f64(count(turns) / rate).unwrap_or(Duration::MAX)
 }
+
+/// How urgent is what does not say: as for workers, in the middle of the five that there are.
+const PRIORITY: i64 = 3;
 
 const TICK: Duration = Duration::from_millis(100);
 

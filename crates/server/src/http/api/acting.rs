@@ -46,6 +46,9 @@ pub(super) struct How {
     reset_attempts: Option<bool>,
     /// It forgets how far it had come.
     reset_heartbeat: Option<bool>,
+    /// It has a new idempotency key from now on: for work that is resumed when whoever it calls has
+    /// forgotten the old one.
+    rekey: Option<bool>,
     /// The starts are spread over so long.
     spread: Option<Span>,
     /// Header fields for the next attempt alone.
@@ -127,6 +130,7 @@ impl How {
             request_id: self.request_id.unwrap_or_default(),
             reset_attempts: self.reset_attempts.unwrap_or_default(),
             reset_heartbeat: self.reset_heartbeat.unwrap_or_default(),
+            rekey: self.rekey.unwrap_or_default(),
             spread: self.spread.map(|span| span.0).unwrap_or_default(),
             metadata: self.metadata.as_ref().map(payload_map).unwrap_or_default(),
             change: self

@@ -20,6 +20,8 @@ use super::{
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct ChangeErrors {
     select: Select,
+    /// What is to become different; with `now`, nothing may be.
+    #[serde(default)]
     change: Different,
     /// Whether a wait that is under way is reckoned anew; otherwise the change holds from the next
     /// failure on.
@@ -94,7 +96,24 @@ pub(super) struct Previewed {
     later: u64,
     /// How many would not be tried again.
     ended: u64,
+    /// How many would be parked.
+    parked: u64,
+    /// When the most of all that are pending would be tried at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    peak: Option<Peak>,
+    /// Whether there are more than were looked at.
+    cut: bool,
     moved: Vec<MovedActivity>,
+}
+
+/// The most attempts in one second.
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+#[schema(as = PreviewPeak)]
+pub(super) struct Peak {
+    /// How many.
+    rate: u64,
+    /// How long until then.
+    after: Span,
 }
 
 /// An activity, and when it is tried next.
@@ -113,6 +132,8 @@ pub(super) struct MovedActivity {
     to: Option<Time>,
     /// Whether it would not be tried again.
     ends: bool,
+    /// Whether it would be parked.
+    parks: bool,
 }
 
 /// That it was done.
@@ -210,8 +231,23 @@ impl Different {
         now: Option<bool>,
         reason: Option<String>,
     ) -> Result<Change, Fault> {
-        let what = self.engine("change")?;
-        Ok(Change { who: call.who(reason), what, now: now.unwrap_or_default() })
+        let now = now.unwrap_or_default();
+        // Without a change, waits are reckoned anew by the rules that hold now.
+        let what =
+            if now && self.is_empty() { ActivityChange::default() } else { self.engine("change")? };
+        Ok(Change { who: call.who(reason), what, now })
+    }
+
+    fn is_empty(&self) -> bool {
+        let Self { policy, input, maximum_attempts, .. } = self;
+        let spans = [
+            self.start_to_close_timeout,
+            self.schedule_to_close_timeout,
+            self.schedule_to_start_timeout,
+            self.heartbeat_timeout,
+        ];
+        let is_limited = spans.iter().any(Option::is_some) || maximum_attempts.is_some();
+        policy.is_none() && input.is_none() && !is_limited
     }
 
     /// As the core has it; `field` is where it came from.
@@ -278,6 +314,9 @@ impl From<Preview> for Previewed {
             sooner: preview.sooner,
             later: preview.later,
             ended: preview.ended,
+            parked: preview.parked,
+            peak: preview.peak.map(|(rate, after)| Peak { rate, after: Span(after) }),
+            cut: preview.is_cut,
             moved: preview.moved.into_iter().map(MovedActivity::from).collect(),
         }
     }
@@ -293,6 +332,7 @@ impl From<Moved> for MovedActivity {
             from: moved.from.map(Time),
             to: moved.to.map(Time),
             ends: moved.ends,
+            parks: moved.parks,
         }
     }
 }

@@ -4,7 +4,7 @@
 //!   routes ─── one line a call: its method, its path, the right it takes, its handler
 //!     ├─────▶ route: a request checked, its body read, its answer written
 //!     └─────▶ document: the `OpenAPI` document, from the same lines
-//!   errors, activities, resume_policies, policies, settings, resume_jobs ─── the calls
+//!   errors, activities, resume_policies, policies, settings, resume_jobs, webhooks ─── the calls
 //! ```
 //!
 //! *Boundary:* paths, names of fields and meanings are kept; fields may be added to answers.
@@ -24,6 +24,7 @@ mod resume_policies;
 mod route;
 mod routes;
 mod settings;
+mod webhooks;
 mod wire;
 
 pub(super) use fault::{Fault, denied_status};

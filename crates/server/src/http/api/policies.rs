@@ -8,7 +8,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::{
     call::Call,
-    changing::Done,
+    changing::{Done, Previewed},
     fault::Fault,
     input::{Body, Nothing, Query},
     wire::{Time, draft},
@@ -143,18 +143,17 @@ pub(super) async fn versions(call: Call, _: Nothing) -> Result<Versions, Fault> 
     Ok(Versions { policies: versions_of(&call)? })
 }
 
+/// Says what one would change, if it were put.
+pub(super) async fn preview(call: Call, Body(put): Body<Put>) -> Result<Previewed, Fault> {
+    let new = put.engine(call.part("name"))?;
+    Ok(call.engine.preview_policy(&call.namespace, new).await?.into())
+}
+
 /// Puts one, as its next version.
-pub(super) async fn put(call: Call, Body(put): Body<Put>) -> Result<Kept, Fault> {
+pub(super) async fn put(call: Call, Body(mut put): Body<Put>) -> Result<Kept, Fault> {
     let name = call.part("name").to_owned();
-    let new = NewPolicy {
-        name: name.clone(),
-        position: put.position.into(),
-        scope: put.scope.into(),
-        policy: draft("policy", put.policy)?,
-        expected: put.expected_version,
-        all: put.all,
-    };
-    let who = call.who(put.reason);
+    let who = call.who(put.reason.take());
+    let new = put.engine(&name)?;
     let (version, warnings) = call.engine.put_policy(&call.namespace, new, who).await?;
     Ok(Kept { warnings, ..Kept::of(&name, version) })
 }
@@ -164,6 +163,20 @@ pub(super) async fn delete(call: Call, Query(expected): Query<Expected>) -> Resu
     let (name, who) = (call.part("name"), call.who(None));
     call.engine.delete_policy(&call.namespace, name, expected.expected_version, who).await?;
     Ok(Done {})
+}
+
+impl Put {
+    /// As the engine has it.
+    fn engine(self, name: &str) -> Result<NewPolicy, Fault> {
+        Ok(NewPolicy {
+            name: name.to_owned(),
+            position: self.position.into(),
+            scope: self.scope.into(),
+            policy: draft("policy", self.policy)?,
+            expected: self.expected_version,
+            all: self.all,
+        })
+    }
 }
 
 fn versions_of(call: &Call) -> Result<Vec<Kept>, Fault> {

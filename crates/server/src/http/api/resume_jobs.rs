@@ -1,7 +1,10 @@
 //! Resume jobs: many errors, resumed at a chosen pace.
 
 use serde::{Deserialize, Serialize};
-use steadfast_engine::failures::{JobOrder, JobProgress, JobState, NewResumeJob};
+use serde_json::Value;
+use steadfast_engine::failures::{
+    JobOrder, JobProgress, JobRate, JobReport, JobState, NewResumeJob,
+};
 use utoipa::ToSchema;
 
 use super::{
@@ -26,9 +29,10 @@ pub(super) struct Start {
     /// How many are resumed first, and waited for; none if it is not given.
     #[serde(default)]
     canary: u32,
-    /// How many are resumed a second; 10 if it is not given.
-    #[serde(default = "rate")]
-    rate: f64,
+    /// How many are resumed a second, or `auto`: faster while they go well, slower when they fail
+    /// again. 10 if it is not given.
+    #[schema(value_type = Option<RateName>)]
+    rate: Option<Value>,
     /// The share of resumed errors, from 0 to 1, above which the job stops; a half if it is not
     /// given.
     #[serde(default = "max_failures")]
@@ -50,6 +54,23 @@ pub(super) enum JobOrderName {
     Oldest,
     /// Those that failed last.
     Newest,
+    /// Those that must have ended soonest: by the time that the activity or its run may take, or that
+    /// it is kept. Those without an end come last, the oldest first.
+    Deadline,
+    /// The most urgent by their priority, then the oldest.
+    Priority,
+}
+
+/// A rate: a number, or `auto`.
+#[derive(ToSchema)]
+#[serde(untagged)]
+#[schema(as = JobRate)]
+#[expect(dead_code, reason = "only described: what is sent is read by hand, for clear errors")]
+pub(super) enum RateName {
+    /// So many a second.
+    Fixed(f64),
+    /// `auto`.
+    Named(String),
 }
 
 /// What is to change about a job.
@@ -59,8 +80,9 @@ pub(super) enum JobOrderName {
 pub(super) struct Steer {
     /// `paused` holds it, `running` has it go on, `stopped` ends it.
     state: Option<JobStateName>,
-    /// How many are resumed a second.
-    rate: Option<f64>,
+    /// How many are resumed a second, or `auto`.
+    #[schema(value_type = Option<RateName>)]
+    rate: Option<Value>,
 }
 
 /// What a job is about.
@@ -104,12 +126,31 @@ pub(super) struct Job {
     failed: u64,
     /// How many it resumes first.
     canary: u32,
-    /// How many it resumes a second.
+    /// How many it resumes a second just now.
     rate: f64,
+    /// Whether it finds that out by itself.
+    auto: bool,
     /// The share of failures above which it stops.
     max_failures: f64,
     /// How long it still takes at its rate.
     left: Span,
+    /// Why some could not be resumed, the commonest first.
+    refusals: Vec<Report>,
+    /// Of what some have failed again, the commonest first.
+    failures: Vec<Report>,
+}
+
+/// What became of some of the errors of a job, alike.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = ResumeJobReport)]
+pub(super) struct Report {
+    /// The fingerprint of what they say, as that of errors; none for all that there was no room for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fingerprint: Option<String>,
+    /// What one of them said.
+    reason: String,
+    /// How many they are.
+    count: u64,
 }
 
 /// Jobs, the newest first.
@@ -124,13 +165,15 @@ pub(super) async fn start(call: Call, Body(start): Body<Start>) -> Result<Job, F
     let order = match start.order {
         JobOrderName::Oldest => JobOrder::Oldest,
         JobOrderName::Newest => JobOrder::Newest,
+        JobOrderName::Deadline => JobOrder::Deadline,
+        JobOrderName::Priority => JobOrder::Priority,
     };
     let new = NewResumeJob {
         id: start.id,
         selection: start.select.engine()?,
         resume: start.resume.unwrap_or_default().engine(&call, start.reason)?,
         canary: start.canary,
-        rate: start.rate,
+        rate: start.rate.as_ref().map_or(Ok(JobRate::Fixed(RATE)), rate)?,
         max_failures: start.max_failures,
         order,
     };
@@ -164,15 +207,34 @@ pub(super) async fn steer(call: Call, Body(steer): Body<Steer>) -> Result<Job, F
         return Err(Fault::invalid("say what is to change: state, rate, or both"));
     }
     let id = call.part("id");
-    Ok(call.engine.change_resume_job(&call.namespace, id, state, steer.rate).await?.into())
+    let rate = steer.rate.as_ref().map(rate).transpose()?;
+    Ok(call.engine.change_resume_job(&call.namespace, id, state, rate).await?.into())
 }
 
-fn rate() -> f64 {
-    10.0
+fn rate(value: &Value) -> Result<JobRate, Fault> {
+    if let Some(number) = value.as_f64() {
+        return Ok(JobRate::Fixed(number));
+    }
+    if value == "auto" {
+        return Ok(JobRate::Auto);
+    }
+    let message = format!("rate: a number above 0 or \"auto\", not {value}");
+    Err(Fault::invalid(message).at("rate"))
 }
+
+/// How many are resumed a second, unless somebody says so.
+const RATE: f64 = 10.0;
 
 fn max_failures() -> f64 {
     0.5
+}
+
+impl From<JobReport> for Report {
+    fn from(report: JobReport) -> Self {
+        let JobReport { fingerprint, text, count } = report;
+        let fingerprint = (fingerprint != 0).then(|| format!("{fingerprint:016x}"));
+        Self { fingerprint, reason: text, count }
+    }
 }
 
 impl From<JobProgress> for Job {
@@ -198,8 +260,11 @@ impl From<JobProgress> for Job {
             failed: job.failed,
             canary: job.canary,
             rate: job.rate,
+            auto: job.is_auto,
             max_failures: job.max_failures,
             left: Span(job.left),
+            refusals: job.refusals.into_iter().map(Report::from).collect(),
+            failures: job.failures.into_iter().map(Report::from).collect(),
         }
     }
 }

@@ -18,7 +18,7 @@ use super::{
     fault::{Fault, json},
     input::Input,
 };
-use crate::{http::Pages, rpc::Right};
+use crate::{http::Pages, metrics::HttpCall, rpc::Right};
 
 /// One line of the table.
 #[derive(Clone, Copy, Debug)]
@@ -67,10 +67,13 @@ impl Routes {
             move |State(pages): State<Pages>, params: RawPathParams, request: Request| {
                 let handler = handler.clone();
                 async move {
-                    match carry_out(route, handler, &pages, &params, request).await {
+                    let counted = HttpCall::begin(&pages.metrics, route.id);
+                    let answer = match carry_out(route, handler, &pages, &params, request).await {
                         Ok(answer) => json(StatusCode::OK, &answer),
                         Err(fault) => fault.into_response(),
-                    }
+                    };
+                    counted.answered(answer.status());
+                    answer
                 }
             };
         let path = full_path(route.path);

@@ -6,7 +6,7 @@ use super::{
         Method::{Delete, Get, Patch, Post, Put},
         Route, Routes,
     },
-    settings,
+    settings, webhooks,
 };
 use crate::rpc::Right::{Read, Write};
 
@@ -75,9 +75,13 @@ fn kept_policies(routes: Routes) -> Routes {
         .add(route!(Read Get "policies/{name}" as "getPolicy": "Shows a retry policy."), policies::get)
         .add(route!(Read Get "policies/{name}/versions" as "listPolicyVersions": "Lists the versions of a retry policy, the oldest first."), policies::versions)
         .add(route!(Write Put "policies/{name}" as "putPolicy": "Puts a retry policy, as its next version; it holds for every failure from now on."), policies::put)
+        .add(route!(Read Post "policies/{name}/preview" as "previewPolicy": "Says what a retry policy would change among what is being retried, if it were put and all waits were reckoned anew."), policies::preview)
         .add(route!(Write Delete "policies/{name}" as "deletePolicy": "Removes a retry policy."), policies::delete)
         .add(route!(Read Post "failures/explain" as "explainFailure": "Says what would become of a failure: which rule decides, from which layer, and what then."), explain::explain)
         .add(route!(Read Get "settings" as "getSettings": "Shows the settings that concern failures."), settings::get)
         .add(route!(Write Put "settings" as "putSettings": "Puts other settings in their place."), settings::put)
+        .add(route!(Read Get "webhooks/undelivered" as "listUndelivered": "Lists the documents that no webhook has taken yet."), webhooks::list)
+        .add(route!(Write Post "webhooks/resend" as "resendUndelivered": "Has documents sent again at once that no webhook has taken yet."), webhooks::resend)
+        .add(route!(Write Post "webhooks/discard" as "discardUndelivered": "Drops documents that no webhook has taken yet."), webhooks::discard)
         .add(route!(Read Get "changes" as "listChanges": "Lists who changed what in settings and policies, and why."), settings::changes)
 }

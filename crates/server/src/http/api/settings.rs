@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use steadfast_engine::failures::{
-    BookChange, EndingSetting, Notify, Occasion, Settings, SignalTarget,
+    BookChange, EndingSetting, KeySetting, Notify, Occasion, Settings, SignalTarget,
 };
 use steadfast_retry::{Ending, pattern::NamePattern};
 use utoipa::ToSchema;
@@ -30,9 +30,16 @@ pub(super) struct SettingsBody {
     /// After how many workers lost in a row work counts as poison and is parked; 0 for never.
     #[serde(default)]
     poison_after: u32,
+    /// After how many failures in a row the workflow task of a run is parked; 0 for never.
+    #[serde(default)]
+    park_tasks_after: u32,
     /// Who is told, and of what.
     #[serde(default)]
     notify: Vec<NotifyBody>,
+    /// How long those whom activities call remember idempotency keys, where the author does not say
+    /// it. The first that matches holds.
+    #[serde(default)]
+    idempotency: Vec<KeyBody>,
     /// The version of the namespace's settings and policies that these were read from. If it is given
     /// back, what somebody else has changed since is not overwritten.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,6 +67,23 @@ pub(super) struct EndingBody {
     /// What becomes of it then.
     #[serde(default)]
     then: EndingName,
+}
+
+/// How long those whom certain activities call remember idempotency keys.
+#[derive(Clone, Debug, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[schema(as = IdempotencySetting)]
+pub(super) struct KeyBody {
+    /// The workflow types: a name, a glob or a /regular expression/; all if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    workflow_type: Option<NamePattern>,
+    /// The activity types, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    activity: Option<NamePattern>,
+    /// How long.
+    ttl: Span,
 }
 
 /// How work ends that is given up.
@@ -166,7 +190,9 @@ impl From<SettingsBody> for Settings {
             auto_resume_check_frequency: body.auto_resume_check_frequency.0,
             endings: body.endings.into_iter().map(EndingSetting::from).collect(),
             poison_after: body.poison_after,
+            park_tasks_after: body.park_tasks_after,
             notify: body.notify.into_iter().map(Notify::from).collect(),
+            idempotency: body.idempotency.into_iter().map(KeySetting::from).collect(),
         }
     }
 }
@@ -177,7 +203,9 @@ impl From<Settings> for SettingsBody {
             auto_resume_check_frequency: Span(settings.auto_resume_check_frequency),
             endings: settings.endings.into_iter().map(EndingBody::from).collect(),
             poison_after: settings.poison_after,
+            park_tasks_after: settings.park_tasks_after,
             notify: settings.notify.into_iter().map(NotifyBody::from).collect(),
+            idempotency: settings.idempotency.into_iter().map(KeyBody::from).collect(),
             version: None,
         }
     }
@@ -204,6 +232,20 @@ impl From<EndingSetting> for EndingBody {
             ttl: setting.ttl.map(Span),
             then: setting.then.into(),
         }
+    }
+}
+
+impl From<KeyBody> for KeySetting {
+    fn from(body: KeyBody) -> Self {
+        let KeyBody { workflow_type, activity, ttl } = body;
+        Self { workflow_type, activity, ttl: ttl.0 }
+    }
+}
+
+impl From<KeySetting> for KeyBody {
+    fn from(setting: KeySetting) -> Self {
+        let KeySetting { workflow_type, activity, ttl } = setting;
+        Self { workflow_type, activity, ttl: Span(ttl) }
     }
 }
 
