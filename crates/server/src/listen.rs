@@ -12,11 +12,11 @@ use std::{
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpListener, TcpStream},
-    sync::mpsc,
-    task::AbortHandle,
+    sync::{mpsc, watch},
+    task::{AbortHandle, JoinSet},
 };
 use tokio_rustls::server::TlsStream;
-use tokio_stream::wrappers::ReceiverStream;
+use tokio_stream::{StreamExt as _, wrappers::ReceiverStream};
 
 use crate::{
     metrics::{Connected, Metrics},
@@ -126,6 +126,34 @@ impl Drop for Incoming {
     }
 }
 
+/// Has every connection attended until `stop`, and then until each is done.
+pub(crate) async fn attend_all<A: Future<Output = ()> + Send + 'static>(
+    mut incoming: Incoming,
+    mut stop: watch::Receiver<bool>,
+    attend: impl Fn(Connection, watch::Receiver<bool>) -> A,
+) {
+    let mut open = JoinSet::new();
+    loop {
+        tokio::select! {
+            biased;
+            () = asked(&mut stop) => break,
+            Some(_) = open.join_next() => {}
+            connection = incoming.next() => match connection {
+                Some(Ok(connection)) => _ = open.spawn(attend(connection, stop.clone())),
+                Some(Err(_)) => {}
+                None => break,
+            },
+        }
+    }
+    drop(incoming);
+    open.join_all().await;
+}
+
+/// Waits until the server is asked to stop, or left alone.
+pub(crate) async fn asked(stop: &mut watch::Receiver<bool>) {
+    let _ = stop.wait_for(|asked| *asked).await;
+}
+
 /// A connection, counted for as long as it is there.
 #[derive(Debug)]
 pub(crate) struct Connection {
@@ -137,12 +165,6 @@ pub(crate) struct Connection {
 enum Stream {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
-}
-
-impl tonic::transport::server::Connected for Connection {
-    type ConnectInfo = ();
-
-    fn connect_info(&self) {}
 }
 
 impl AsyncRead for Connection {

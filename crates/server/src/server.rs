@@ -85,7 +85,7 @@ pub struct Server {
     http: Option<SocketAddr>,
     engine: Engine,
     stop: watch::Sender<bool>,
-    serving_grpc: JoinHandle<Result<(), tonic::transport::Error>>,
+    serving_grpc: JoinHandle<()>,
     serving_http: Option<JoinHandle<()>>,
 }
 
@@ -100,7 +100,7 @@ impl Server {
         let metrics = Arc::new(Metrics::new(&[WORKFLOW, OPERATOR]));
         let listener = Listener::bind(options.grpc).await?;
         let grpc = listener.address();
-        let (stop, mut stopped) = watch::channel(false);
+        let (stop, stopped) = watch::channel(false);
 
         let http_listener = match options.http {
             Some(address) => Some(Listener::bind(address).await?),
@@ -116,7 +116,6 @@ impl Server {
 
         let welcome = Welcome { tls: tls(b"h2")?, metrics: Some(Arc::clone(&metrics)) };
         let incoming = listener.incoming(&welcome);
-        let stopped = async move { http::asked(&mut stopped).await };
         let serving = grpc::serve(engine.clone(), options.keys.clone(), metrics, incoming, stopped);
         let serving_grpc = tokio::spawn(serving);
         Ok(Self { grpc, http, engine, stop, serving_grpc, serving_http })
@@ -139,9 +138,7 @@ impl Server {
         let _ = self.stop.send(true);
         self.engine.stop().await;
         let last_answers = async {
-            if let Ok(Err(error)) = self.serving_grpc.await {
-                tracing::warn!(%error, "the gRPC door did not close well");
-            }
+            let _ = self.serving_grpc.await;
             if let Some(serving) = self.serving_http {
                 let _ = serving.await;
             }

@@ -38,14 +38,14 @@ impl Engine {
 
     /// Sends a job to where its address is.
     pub(super) fn post(&self, job: impl Job + 'static) {
-        let (namespace_id, workflow_id) = match job.address() {
+        let mailbox = match job.address() {
             Address::Current { namespace_id, workflow_id }
             | Address::Run { namespace_id, workflow_id, .. } => {
-                (namespace_id.clone(), workflow_id.clone())
+                self.shared().mailbox_of(namespace_id, workflow_id)
             }
-            Address::Number(_) => (String::new(), String::new()),
+            Address::Number(_) => self.shared().mailbox_of("", ""),
         };
-        self.send(&namespace_id, &workflow_id, job);
+        Self::put(mailbox, job);
     }
 }
 

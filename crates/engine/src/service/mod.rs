@@ -48,7 +48,7 @@ use crate::{
     error::{Code, Error},
     namespaces::Namespace,
     running::Running,
-    shard::{Address, Job, Shared},
+    shard::{Address, Job, Mailbox, Shared},
 };
 
 /// A running engine. Cheap to clone; all clones are the same engine.
@@ -175,7 +175,11 @@ impl Engine {
 
     /// Sends a job to the shard that owns its workflow.
     fn send(&self, namespace_id: &str, workflow_id: &str, job: impl Job + 'static) {
-        match self.shared().mailbox_of(namespace_id, workflow_id) {
+        Self::put(self.shared().mailbox_of(namespace_id, workflow_id), job);
+    }
+
+    fn put(mailbox: Option<&Mailbox>, job: impl Job + 'static) {
+        match mailbox {
             Some(mailbox) => mailbox.job(job),
             None => Box::new(job).fail(Error::unavailable("the engine is starting")),
         }

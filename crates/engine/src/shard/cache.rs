@@ -48,10 +48,12 @@ impl Cache {
     /// The run, marked as used.
     pub(crate) fn get_mut(&mut self, number: RunNumber) -> Option<&mut Entry> {
         let entry = self.entries.get_mut(&number)?;
-        self.uses += 1;
-        self.by_use.remove(&entry.used);
-        entry.used = self.uses;
-        self.by_use.insert(self.uses, number);
+        if entry.used != self.uses {
+            self.uses += 1;
+            self.by_use.remove(&entry.used);
+            entry.used = self.uses;
+            self.by_use.insert(self.uses, number);
+        }
         Some(entry)
     }
 

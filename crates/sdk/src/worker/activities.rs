@@ -8,7 +8,7 @@ use std::{
 use steadfast_proto::{taskqueue::TaskQueue, workflowservice as ws};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::{Shared, attempt};
+use super::{Shared, attempt, begin};
 use crate::activity::Line;
 
 /// Attempts that run in this worker.
@@ -82,14 +82,14 @@ pub(crate) async fn poll(shared: Arc<Shared>) {
     }
 }
 
-/// Runs an attempt in the background.
+/// Runs an attempt, in the background if it takes long.
 pub(crate) fn spawn(
     shared: &Arc<Shared>,
     task: ws::PollActivityTaskQueueResponse,
     slot: OwnedSemaphorePermit,
 ) {
     let shared = Arc::clone(shared);
-    tokio::spawn(async move {
+    begin(async move {
         tokio::select! {
             biased;
             () = shared.gone() => {}

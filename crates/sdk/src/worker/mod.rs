@@ -13,6 +13,7 @@ mod workflows;
 
 use std::{sync::Arc, time::Duration};
 
+use futures_util::FutureExt as _;
 use steadfast_engine::{Clock, Code, Error};
 use tokio::{
     sync::{Semaphore, watch},
@@ -111,6 +112,15 @@ impl Worker {
             () = done => {}
             () = self.shared.clock.sleep(patience) => {}
         }
+    }
+}
+
+/// Does a piece of work here and now as far as it goes without waiting, and the rest in the
+/// background. Most of it is short, and would wait longer for its turn than it takes.
+fn begin(work: impl Future<Output = ()> + Send + 'static) {
+    let mut work = Box::pin(work);
+    if work.as_mut().now_or_never().is_none() {
+        tokio::spawn(work);
     }
 }
 

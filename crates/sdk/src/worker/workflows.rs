@@ -14,7 +14,7 @@ use steadfast_proto::{
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::{
-    Shared, activities,
+    Shared, activities, begin,
     local::{Local, Unanswered},
 };
 use crate::{
@@ -57,7 +57,7 @@ pub(crate) async fn poll(shared: Arc<Shared>, queue: Queue) {
             Ok(task) if task.task_token.is_empty() => failures = 0,
             Ok(task) => {
                 failures = 0;
-                tokio::spawn(answer_all(Arc::clone(&shared), task));
+                begin(answer_all(Arc::clone(&shared), task));
             }
             Err(error) => {
                 if !shared.rest(&error, &mut failures).await {

@@ -1,13 +1,14 @@
 //! The public Temporal API over gRPC.
 //!
 //! ```text
-//!   sizes ──▶ workflow, operator ──▶ door ──▶ Engine
-//!             (tables of RPCs)         └──▶ status: its errors on the wire
+//!   services ──▶ workflow, operator ──▶ door ──▶ Engine
+//!   (by path)    (tables of RPCs)         └──▶ status: its errors on the wire
 //! ```
 
 mod deadline;
 mod door;
 mod operator;
+mod services;
 mod sizes;
 mod status;
 mod workflow;
@@ -15,20 +16,19 @@ mod workflow;
 pub use operator::OPERATOR;
 pub use workflow::WORKFLOW;
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 
+use hyper::server::conn::http2;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use steadfast_engine::Engine;
-use steadfast_proto::services::{
-    DESCRIPTORS, operator::operator_service_server::OperatorServiceServer,
-    workflow::workflow_service_server::WorkflowServiceServer,
-};
-use tonic::{codec::CompressionEncoding::Gzip, transport};
+use tokio::sync::watch;
 
-use self::{
-    door::Door,
-    sizes::{LARGEST_REQUEST, Sizes},
+use self::{door::Door, services::Services};
+use crate::{
+    keys::Keys,
+    listen::{Connection, Incoming, asked, attend_all},
+    metrics::Metrics,
 };
-use crate::{keys::Keys, listen::Incoming, metrics::Metrics};
 
 /// Serves until `stop`, then until the calls that are under way have ended.
 pub(crate) async fn serve(
@@ -36,44 +36,33 @@ pub(crate) async fn serve(
     keys: Keys,
     metrics: Arc<Metrics>,
     incoming: Incoming,
-    stop: impl Future<Output = ()>,
-) -> Result<(), transport::Error> {
-    let door = Door::new(engine, keys, metrics);
-    let workflow = WorkflowServiceServer::new(door.clone())
-        .accept_compressed(Gzip)
-        .send_compressed(Gzip)
-        .max_decoding_message_size(LARGEST_REQUEST)
-        .max_encoding_message_size(usize::MAX);
-    let operator = OperatorServiceServer::new(door)
-        .accept_compressed(Gzip)
-        .send_compressed(Gzip)
-        .max_decoding_message_size(LARGEST_REQUEST);
-    let (health, healthy) = tonic_health::server::health_reporter();
-    for service in [WORKFLOW.service, OPERATOR.service] {
-        health.set_service_status(service, tonic_health::ServingStatus::Serving).await;
-    }
-    let reflection = || {
-        tonic_reflection::server::Builder::configure()
-            .register_encoded_file_descriptor_set(DESCRIPTORS)
-            .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
-    };
-    transport::Server::builder()
-        .layer(Sizes)
+    stop: watch::Receiver<bool>,
+) {
+    let services = Services::new(Door::new(engine, keys, metrics)).await;
+    attend_all(incoming, stop, |connection, stop| attend(connection, services.clone(), stop)).await;
+}
+
+/// Answers one client, until it goes or the server stops.
+async fn attend(connection: Connection, services: Services, mut stop: watch::Receiver<bool>) {
+    let serving = http2::Builder::new(TokioExecutor::new())
+        .timer(TokioTimer::new())
         .initial_stream_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONNECTION_WINDOW)
         .max_concurrent_streams(STREAMS)
-        .http2_keepalive_interval(Some(KEEPALIVE))
-        .http2_keepalive_timeout(Some(KEEPALIVE_TIMEOUT))
-        .add_service(workflow)
-        .add_service(operator)
-        // SDKs may compress whatever they send, health checks too.
-        .add_service(healthy.accept_compressed(Gzip))
-        .add_optional_service(reflection().build_v1().ok().map(|it| it.accept_compressed(Gzip)))
-        .add_optional_service(
-            reflection().build_v1alpha().ok().map(|it| it.accept_compressed(Gzip)),
-        )
-        .serve_with_incoming_shutdown(incoming, stop)
-        .await
+        .keep_alive_interval(KEEPALIVE)
+        .keep_alive_timeout(KEEPALIVE_TIMEOUT)
+        .serve_connection(TokioIo::new(connection), services);
+    let mut serving = pin!(serving);
+    let ended = tokio::select! {
+        ended = serving.as_mut() => ended,
+        () = asked(&mut stop) => {
+            serving.as_mut().graceful_shutdown();
+            serving.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a gRPC connection ended badly");
+    }
 }
 
 /// Large histories come in one answer.

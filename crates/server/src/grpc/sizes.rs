@@ -3,63 +3,15 @@
 //! The transport refuses such a message with a code that SDKs take for passing trouble, so they
 //! would send it again and again. Here its answer gets the code and the text that they know.
 
-use std::{
-    future::Future,
-    pin::Pin,
-    task::{Context, Poll},
-};
-
-use http::{HeaderMap, HeaderValue, Request, Response};
+use http::{HeaderMap, HeaderValue};
 use tonic::{Code, Status};
-use tower_layer::Layer;
-use tower_service::Service;
 
 /// The largest request that is read, after decompression.
 pub(crate) const LARGEST_REQUEST: usize = 4 * 1024 * 1024;
 
-/// Says "too large" as SDKs expect it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Sizes;
-
-impl<S> Layer<S> for Sizes {
-    type Service = Sized<S>;
-
-    fn layer(&self, inner: S) -> Self::Service {
-        Sized { inner }
-    }
-}
-
-/// A service whose "too large" is the one that SDKs expect.
-#[derive(Clone, Debug)]
-pub(super) struct Sized<S> {
-    inner: S,
-}
-
-impl<S, B, R> Service<Request<B>> for Sized<S>
-where
-    S: Service<Request<B>, Response = Response<R>>,
-    S::Future: Send + 'static,
-{
-    type Response = Response<R>;
-    type Error = S::Error;
-    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        self.inner.poll_ready(context)
-    }
-
-    fn call(&mut self, request: Request<B>) -> Self::Future {
-        let answer = self.inner.call(request);
-        Box::pin(async move {
-            let mut response = answer.await?;
-            reword(response.headers_mut());
-            Ok(response)
-        })
-    }
-}
-
-/// An answer without a message has its status among its headers.
-fn reword(headers: &mut HeaderMap) {
+/// Says "too large" as SDKs expect it. An answer without a message has its status among its
+/// headers.
+pub(super) fn reword(headers: &mut HeaderMap) {
     if !headers.contains_key(Status::GRPC_STATUS) {
         return;
     }

@@ -16,32 +16,15 @@ use std::{convert::Infallible, pin::pin, time::Duration};
 use axum::{Router, body::Body, response::Response};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::{sync::watch, task::JoinSet};
-use tokio_stream::StreamExt as _;
+use tokio::sync::watch;
 use tower_service::Service as _;
 
-use crate::listen::{Connection, Incoming};
+use crate::listen::{Connection, Incoming, asked, attend_all};
 
 /// Serves until `stop`, then until the answers that are under way are sent.
-pub(crate) async fn serve(pages: Pages, mut incoming: Incoming, mut stop: watch::Receiver<bool>) {
+pub(crate) async fn serve(pages: Pages, incoming: Incoming, stop: watch::Receiver<bool>) {
     let router = pages::router().merge(api::router()).with_state(pages);
-    let mut open = JoinSet::new();
-    loop {
-        tokio::select! {
-            biased;
-            () = asked(&mut stop) => break,
-            Some(_) = open.join_next() => {}
-            connection = incoming.next() => match connection {
-                Some(Ok(connection)) => {
-                    open.spawn(attend(connection, router.clone(), stop.clone()));
-                }
-                Some(Err(_)) => {}
-                None => break,
-            },
-        }
-    }
-    drop(incoming);
-    open.join_all().await;
+    attend_all(incoming, stop, |connection, stop| attend(connection, router.clone(), stop)).await;
 }
 
 /// Answers one client, until it goes or the server stops.
@@ -70,11 +53,6 @@ async fn attend(connection: Connection, router: Router, mut stop: watch::Receive
     if let Err(error) = ended {
         tracing::debug!(%error, "an HTTP connection ended badly");
     }
-}
-
-/// Waits until the server is asked to stop, or left alone.
-pub(crate) async fn asked(stop: &mut watch::Receiver<bool>) {
-    let _ = stop.wait_for(|asked| *asked).await;
 }
 
 /// How long a client may take to say what it wants.
