@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use steadfast_engine::{
     Code,
-    failures::{JobOrder, JobState, NewResumeJob, Resume, Selection, Who},
+    failures::{JobOrder, JobRate, JobState, NewResumeJob, Resume, Selection, Who},
 };
 
 use crate::{chance::Chance, host::Trouble, wire, world::World};
@@ -29,7 +29,7 @@ pub(super) async fn leave(world: &World) {
         world.insist(TRIES, |engine| async move { engine.list_resume_jobs(wire::NAMESPACE) });
     let held = |state| matches!(state, JobState::Running | JobState::Paused);
     for job in jobs.await.unwrap_or_default().into_iter().filter(|job| held(job.state)) {
-        let (state, rate) = (Some(JobState::Running), Some(100.0));
+        let (state, rate) = (Some(JobState::Running), Some(JobRate::Fixed(100.0)));
         let told = change(world, &job.id, state, rate).await;
         world.note("foreman", &format!("leaves {}: {}", job.id, show(&told)));
     }
@@ -48,7 +48,7 @@ impl Foreman {
             0..=3 => return self.begin().await,
             4 => ("hold", Some(JobState::Paused), None),
             5 => ("go on", Some(JobState::Running), None),
-            6 => ("hurry", None, Some(20.0)),
+            6 => ("hurry", None, Some(JobRate::Fixed(20.0))),
             _ => ("end", Some(JobState::Stopped), None),
         };
         let told = change(&self.world, &id, state, rate).await;
@@ -64,9 +64,9 @@ impl Foreman {
             selection: Selection::Everything,
             resume: Resume { who, ..Resume::default() },
             canary: self.chance.small(0, 2),
-            rate: f64::from(self.chance.small(1, 20)),
+            rate: self.rate(),
             max_failures: f64::from(self.chance.small(3, 10)) / 10.0,
-            order: if self.chance.percent(50) { JobOrder::Oldest } else { JobOrder::Newest },
+            order: self.order(),
         };
         let begun = self.world.insist(TRIES, |engine| {
             let new = new.clone();
@@ -85,11 +85,29 @@ impl Foreman {
     }
 }
 
+impl Foreman {
+    fn rate(&mut self) -> JobRate {
+        match self.chance.small(0, 20) {
+            0 => JobRate::Auto,
+            rate => JobRate::Fixed(f64::from(rate)),
+        }
+    }
+
+    fn order(&mut self) -> JobOrder {
+        match self.chance.small(0, 3) {
+            0 => JobOrder::Oldest,
+            1 => JobOrder::Newest,
+            2 => JobOrder::Deadline,
+            _ => JobOrder::Priority,
+        }
+    }
+}
+
 async fn change(
     world: &World,
     id: &str,
     state: Option<JobState>,
-    rate: Option<f64>,
+    rate: Option<JobRate>,
 ) -> Result<(), Trouble> {
     let changed = world.insist(TRIES, |engine| async move {
         engine.change_resume_job(wire::NAMESPACE, id, state, rate).await

@@ -5,8 +5,8 @@ use std::time::Duration;
 use steadfast_engine::{
     Code,
     failures::{
-        EndingSetting, JobOrder, JobState, NewResumeJob, Notify, Resume, Selection, Settings,
-        SignalTarget, Who,
+        EndingSetting, JobOrder, JobRate, JobState, NewResumeJob, Notify, Resume, Selection,
+        Settings, SignalTarget, Who,
     },
 };
 use steadfast_proto::{common::WorkflowType, workflowservice as ws};
@@ -168,7 +168,7 @@ fn job() -> NewResumeJob {
         selection: Selection::Matching(filter),
         resume: Resume { who: who(), ..Resume::default() },
         canary: 1,
-        rate: 1.0,
+        rate: JobRate::Fixed(1.0),
         max_failures: 1.0,
         order: JobOrder::Oldest,
     }
