@@ -24,7 +24,7 @@ const WHOLE: u32 = 1_000;
 /// How many more workers must be lost if they were all the same one: what is wrong may be the worker.
 const ON_ONE_WORKER: u32 = 2;
 
-/// How far an activity is suspected of ending its workers. As in [`state`](crate::state), a tag is
+/// How far an activity is suspected of ending its workers. As in `state`, a tag is
 /// never reused.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Suspicion {
