@@ -83,7 +83,8 @@ async fn all_is_told(world: &World, runs: &Runs) {
     }
 }
 
-/// The activities of a run that were parked when an attempt failed.
+/// The activities of a run that were parked when an attempt failed, and still were when that step
+/// was done: one whose run ends in the same step waits for nobody.
 async fn parked(world: &World, run: &Run) -> BTreeSet<String> {
     let execution = wire::execution(&run.workflow_id, &run.id);
     let logs = world.insist(4, |engine| {
@@ -92,5 +93,9 @@ async fn parked(world: &World, run: &Run) -> BTreeSet<String> {
     });
     let logs = logs.await.unwrap_or_default();
     let rows = logs.into_iter().flat_map(|log| log.rows);
-    rows.filter(|row| row.parked && row.activity > 0).map(|row| row.activity_id).collect()
+    let closed_at = run.events.last().filter(|_| !run.is_open());
+    let closed_at = closed_at.map(|event| wire::instant(event.event_time.as_ref()));
+    rows.filter(|row| row.parked && row.activity > 0 && Some(row.ended_at) != closed_at)
+        .map(|row| row.activity_id)
+        .collect()
 }
