@@ -148,10 +148,27 @@ pub struct Trouble {
     /// Whether it is not tried again until somebody resumes it.
     #[prost(bool, tag = "8")]
     pub parked: bool,
-    /// The request that resumed it last: a repetition changes nothing.
-    #[prost(string, tag = "9")]
-    pub resumed_by: String,
+    /// The last few requests that resumed it: a repetition of one changes nothing.
+    #[prost(string, repeated, tag = "9")]
+    pub resumed_by: Vec<String>,
 }
+
+/// Whether a resume was asked for before. A bulk resume that a crash interrupts asks again, and
+/// somebody else may have resumed the same thing meanwhile.
+pub(crate) fn is_repeated(resumed_by: &[String], request_id: &str) -> bool {
+    !request_id.is_empty() && resumed_by.iter().any(|it| it == request_id)
+}
+
+/// Remembers who asked for a resume.
+pub(crate) fn remember(resumed_by: &mut Vec<String>, request_id: &str) {
+    if !request_id.is_empty() {
+        resumed_by.push(request_id.to_owned());
+        let surplus = resumed_by.len().saturating_sub(RESUMES_REMEMBERED);
+        resumed_by.drain(..surplus);
+    }
+}
+
+const RESUMES_REMEMBERED: usize = 8;
 
 /// What is left of an activity that was dead-lettered.
 #[derive(Clone, PartialEq, prost::Message)]

@@ -306,9 +306,9 @@ pub struct ActivityRow {
     /// When an attempt failed for the first time.
     #[prost(int64, tag = "29")]
     pub first_failed_at: i64,
-    /// The request that resumed it last: a repetition changes nothing.
-    #[prost(string, tag = "30")]
-    pub resumed_by: String,
+    /// The last few requests that resumed it: a repetition of one changes nothing.
+    #[prost(string, repeated, tag = "30")]
+    pub resumed_by: Vec<String>,
     /// How often it was resumed.
     #[prost(uint32, tag = "31")]
     pub resumes: u32,

@@ -114,6 +114,34 @@ async fn d_01_d_02_d_03_what_fails_is_parked_and_resumed_from_there() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_request_resumes_once_whoever_resumes_in_between() {
+    survives(async |rig: &Rig| {
+        rig.parks().await;
+        rig.failed("order-1", "no network").await;
+        let ask = async |request: &str| {
+            let ids = vec![ErrorId { run: rig.errors().await[0].run, subject: 5 }];
+            let resume = Resume { request_id: request.to_owned(), ..resume() };
+            let acted = rig.engine().resume_errors(NAMESPACE, Selection::Ids(ids), &resume).await;
+            assert!(all_went_well(&acted.expect("good")));
+            rig.point().await;
+        };
+        for (request, attempt) in [("job-1", 2), ("", 3), ("job-2", 4)] {
+            ask(request).await;
+            let work = rig.next_activity().await;
+            assert_eq!(work.attempt, attempt);
+            rig.fail_activity(&work, "no network").await.expect("taken");
+        }
+        let parked = rig.listed().await;
+        for repeated in ["job-1", "job-2"] {
+            ask(repeated).await;
+            assert_eq!(rig.listed().await, parked, "{repeated} was heard before");
+        }
+        parked
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn d_114_selections_mean_exactly_what_they_say() {
     let rig = Rig::new().await;
     rig.parks().await;

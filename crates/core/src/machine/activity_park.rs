@@ -26,7 +26,7 @@ use crate::{
         activity_options::{dispatch, forget_heartbeat, select, start_over},
         activity_retry,
     },
-    parked::{NextOnly, Park, ParkedFor, Then},
+    parked::{NextOnly, Park, ParkedFor, Then, is_repeated, remember},
     refused::Refused,
     size,
     state::Activity,
@@ -63,9 +63,8 @@ pub(crate) fn resume(tx: &mut Tx<'_>, input: &ResumeActivity) -> Result<(), Refu
             format!("its {bytes} bytes are more than the {} allowed", tx.limits.blob_bytes_max);
         return Err(Refused::Invalid { field: "header", problem });
     }
-    let is_repeated = |activity: &Activity| {
-        !input.request_id.is_empty() && activity.row.resumed_by == input.request_id
-    };
+    let is_repeated =
+        |activity: &Activity| is_repeated(&activity.row.resumed_by, &input.request_id);
     let selected = select(tx.run, &input.selector)?;
     if selected.iter().all(|id| tx.run.activities.get(id).is_some_and(is_repeated)) {
         return Ok(());
@@ -90,7 +89,7 @@ pub(crate) fn resume(tx: &mut Tx<'_>, input: &ResumeActivity) -> Result<(), Refu
         if input.rekey {
             activity_key::renew(row);
         }
-        row.resumed_by.clone_from(&input.request_id);
+        remember(&mut row.resumed_by, &input.request_id);
         let fields = input.header.clone();
         row.next_only = (!fields.is_empty()).then_some(NextOnly { fields });
         let what = [what.as_str(), if input.rekey { "with a new idempotency key" } else { "" }];
@@ -117,7 +116,6 @@ pub(crate) fn resume_by_policy(tx: &mut Tx<'_>, id: i64) {
         park.held_until = until.0;
         return;
     }
-    activity.row.resumed_by.clear();
     tx.out.resumed_by_policy += 1;
     unpark(tx, id, Duration::ZERO, format!("resumed by {}", policy.unwrap_or_default()));
 }

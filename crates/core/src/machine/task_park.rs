@@ -5,8 +5,12 @@
 //! history; a resume has the code tried once more.
 
 use crate::{
-    parked::Trouble, refused::Refused, resume_task::ResumeTask, state::WorkflowTask,
-    transition::Effect, tx::Tx,
+    parked::{is_repeated, remember},
+    refused::Refused,
+    resume_task::ResumeTask,
+    state::WorkflowTask,
+    transition::Effect,
+    tx::Tx,
 };
 
 /// Says in words that so many failures in a row are enough, if they are.
@@ -33,11 +37,9 @@ pub(crate) fn is_newly_parked(tx: &Tx<'_>) -> bool {
 /// Lets it be tried once more. If it fails again, it waits again.
 pub(crate) fn resume(tx: &mut Tx<'_>, input: &ResumeTask) -> Result<(), Refused> {
     let now = tx.now;
-    let is_repeated =
-        |trouble: &Trouble| !input.request_id.is_empty() && trouble.resumed_by == input.request_id;
     let state = &mut tx.run.state;
     let Some(trouble) = &mut state.task_trouble else { return Err(Refused::TaskNotParked) };
-    if is_repeated(trouble) {
+    if is_repeated(&trouble.resumed_by, &input.request_id) {
         return Ok(());
     }
     let Some(task) = state.task.as_mut().filter(|task| task.parked) else {
@@ -47,7 +49,7 @@ pub(crate) fn resume(tx: &mut Tx<'_>, input: &ResumeTask) -> Result<(), Refused>
     task.held_until = 0;
     task.scheduled_at = now.0;
     trouble.parked = false;
-    trouble.resumed_by.clone_from(&input.request_id);
+    remember(&mut trouble.resumed_by, &input.request_id);
     trouble.acknowledged = None;
     trouble.words = if input.reason.is_empty() {
         format!("resumed by {}", input.identity)
