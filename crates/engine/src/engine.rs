@@ -15,6 +15,7 @@ use crate::{
     batch::Batches,
     clock::{Clock, SystemClock},
     committer::{CommitStats, Committer, Hot, Unwritten, Watermark},
+    errands::Errands,
     failures::{Books, ResumeJobs},
     hands::Hands,
     ids::Ids,
@@ -26,7 +27,7 @@ use crate::{
     service::{Engine, default_namespace},
     shard::{Mail, Mailbox, RunNumbers, Shard, Shared, earlier},
     tally::Tally,
-    webhooks::{Outbox, Undeliverable, Webhooks},
+    webhooks::{Undeliverable, Webhooks},
     workers::Workers,
 };
 
@@ -96,8 +97,8 @@ impl Engine {
             batches: Batches::default(),
             books: Books::default(),
             resume_jobs: ResumeJobs::default(),
-            webhooks: Outbox::default(),
-            start_overs: Outbox::default(),
+            webhooks: Errands::default(),
+            start_overs: Errands::default(),
             undeliverable: Undeliverable::default(),
             resume_jobs_changed: Notify::new(),
             hot: Arc::new(Hot::default()),

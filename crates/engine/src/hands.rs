@@ -28,6 +28,12 @@ pub(crate) struct Worker {
     pub(crate) identity: String,
 }
 
+impl Worker {
+    pub(crate) fn new(namespace_id: &str, identity: &str) -> Self {
+        Self { namespace_id: namespace_id.to_owned(), identity: identity.to_owned() }
+    }
+}
+
 /// What all workers have in hand.
 #[derive(Debug, Default)]
 pub(crate) struct Hands {
@@ -272,7 +278,7 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_secs(1_000);
 
     fn worker(identity: &str) -> Worker {
-        Worker { namespace_id: "n".to_owned(), identity: identity.to_owned() }
+        Worker::new("n", identity)
     }
 
     fn place(id: i64) -> Place {

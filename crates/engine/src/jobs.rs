@@ -220,3 +220,8 @@ fn job_name<J: Job>((namespace_id, job): &Key) -> String {
 
 /// Things on one page of what a job is for.
 pub(crate) const PAGE: u64 = 1_000;
+
+/// As many, where they are in memory.
+pub(crate) fn page_len() -> usize {
+    usize::try_from(PAGE).unwrap_or(usize::MAX)
+}

@@ -20,6 +20,7 @@ mod clock;
 mod committer;
 mod ended;
 mod engine;
+mod errands;
 mod error;
 pub mod failures;
 pub mod fingerprint;

@@ -17,7 +17,7 @@ use std::{
 };
 
 use steadfast_core::{Identity, Timestamp, Told};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::Notify;
 
 /// How a document is posted.
 pub trait Webhooks: fmt::Debug + Send + Sync + 'static {
@@ -48,33 +48,6 @@ pub(crate) struct Post {
     /// Its number there.
     pub(crate) message: u64,
     pub(crate) told: Told,
-}
-
-/// Where things are put that somebody does in the background.
-#[derive(Debug)]
-pub(crate) struct Outbox<T> {
-    sender: mpsc::UnboundedSender<T>,
-    /// Taken by whoever does them.
-    receiver: Mutex<Option<mpsc::UnboundedReceiver<T>>>,
-}
-
-impl<T> Default for Outbox<T> {
-    fn default() -> Self {
-        let (sender, receiver) = mpsc::unbounded_channel();
-        Self { sender, receiver: Mutex::new(Some(receiver)) }
-    }
-}
-
-impl<T> Outbox<T> {
-    pub(crate) fn send(&self, thing: T) {
-        // If nobody takes it any more, the engine ends; the next one does it.
-        let _ = self.sender.send(thing);
-    }
-
-    /// What was put here, for the one who does it.
-    pub(crate) fn take(&self) -> Option<mpsc::UnboundedReceiver<T>> {
-        self.receiver.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
 }
 
 /// A document that nobody has taken yet.
@@ -113,7 +86,27 @@ pub(crate) struct Undeliverable {
 #[derive(Debug)]
 struct Kept {
     post: Post,
-    told: Undelivered,
+    attempts: u32,
+    since: Timestamp,
+    problem: String,
+    is_given_up: bool,
+}
+
+impl Kept {
+    fn told(&self, id: u64) -> Undelivered {
+        let Post { from, told, .. } = &self.post;
+        Undelivered {
+            id,
+            url: told.to.clone(),
+            body: told.body.clone(),
+            workflow_id: from.workflow_id.clone(),
+            run_id: from.run_id.clone(),
+            attempts: self.attempts,
+            since: self.since,
+            problem: self.problem.clone(),
+            is_given_up: self.is_given_up,
+        }
+    }
 }
 
 impl Undeliverable {
@@ -132,25 +125,15 @@ impl Undeliverable {
         now: Timestamp,
     ) {
         let mut all = self.lock();
-        let since = all.get(&id).map_or(now, |kept| kept.told.since);
-        let told = Undelivered {
-            id,
-            url: post.told.to.clone(),
-            body: post.told.body.clone(),
-            workflow_id: post.from.workflow_id.clone(),
-            run_id: post.from.run_id.clone(),
-            attempts,
-            since,
-            problem: why.to_string(),
-            is_given_up: false,
-        };
-        all.insert(id, Kept { post: post.clone(), told });
+        let since = all.get(&id).map_or(now, |kept| kept.since);
+        let (post, problem) = (post.clone(), why.to_string());
+        all.insert(id, Kept { post, attempts, since, problem, is_given_up: false });
     }
 
     /// It is not sent any more.
     pub(crate) fn give_up(&self, id: u64) {
         if let Some(kept) = self.lock().get_mut(&id) {
-            kept.told.is_given_up = true;
+            kept.is_given_up = true;
         }
     }
 
@@ -167,21 +150,21 @@ impl Undeliverable {
     /// Those of a namespace, the oldest first.
     pub(crate) fn of_namespace(&self, namespace_id: &str) -> Vec<Undelivered> {
         let all = self.lock();
-        let own = all.values().filter(|kept| kept.post.from.namespace_id == namespace_id);
-        own.map(|kept| kept.told.clone()).collect()
+        let own = all.iter().filter(|(_, kept)| kept.post.from.namespace_id == namespace_id);
+        own.map(|(id, kept)| kept.told(*id)).collect()
     }
 
     /// How many are sent again and again, and how many are given up.
     pub(crate) fn count(&self) -> (usize, usize) {
         let all = self.lock();
-        let given_up = all.values().filter(|kept| kept.told.is_given_up).count();
+        let given_up = all.values().filter(|kept| kept.is_given_up).count();
         (all.len() - given_up, given_up)
     }
 
     /// Takes those out that are given up among these.
     pub(crate) fn take_given_up(&self, ids: &BTreeSet<u64>) -> Vec<Post> {
         let mut all = self.lock();
-        let given_up = ids.iter().filter(|id| all.get(id).is_some_and(|it| it.told.is_given_up));
+        let given_up = ids.iter().filter(|id| all.get(id).is_some_and(|it| it.is_given_up));
         let given_up: Vec<u64> = given_up.copied().collect();
         given_up.iter().filter_map(|id| all.remove(id)).map(|kept| kept.post).collect()
     }

@@ -6,9 +6,9 @@ use steadfast_engine::{
     Clock as _, Engine,
     failures::{ErrorId, Resume, Selection, Settings, Who},
 };
-use steadfast_proto::workflowservice as ws;
+use steadfast_proto::{command::Command, workflowservice as ws};
 use steadfast_store::{ErrorEntry, ErrorFilter, ErrorState, Order};
-use tokio::task::JoinSet;
+use tokio::task::{JoinHandle, JoinSet};
 
 use crate::common::{
     NAMESPACE, QUEUE, Rig, VirtualClock, activity_with,
@@ -36,6 +36,22 @@ async fn poll(engine: &Engine, identity: &str) -> Work {
     engine.poll_activity_task_queue(request).await.expect("a poll")
 }
 
+/// Polls until there is something.
+async fn given(engine: &Engine, identity: &str) -> Work {
+    loop {
+        let work = poll(engine, identity).await;
+        if !work.task_token.is_empty() {
+            return work;
+        }
+    }
+}
+
+/// Begins to poll.
+fn poll_beside(engine: &Engine, identity: &'static str) -> JoinHandle<Work> {
+    let engine = engine.clone();
+    tokio::spawn(async move { poll(&engine, identity).await })
+}
+
 async fn answer(engine: &Engine, work: &Work) {
     let request = ws::RespondActivityTaskCompletedRequest {
         task_token: work.task_token.clone(),
@@ -47,7 +63,7 @@ async fn answer(engine: &Engine, work: &Work) {
 }
 
 /// Activities that send heartbeats every half minute, or are lost.
-fn beating(ids: &[&str]) -> Vec<steadfast_proto::command::Command> {
+fn beating(ids: &[&str]) -> Vec<Command> {
     let one = |id: &&str| {
         activity_with(id, |it| {
             it.heartbeat_timeout = Some(seconds(30));
@@ -56,6 +72,16 @@ fn beating(ids: &[&str]) -> Vec<steadfast_proto::command::Command> {
         })
     };
     ids.iter().map(one).collect()
+}
+
+/// An engine where so many workers may be lost to an activity, with a run that has begun some.
+async fn begun(poison_after: u32, activities: Vec<Command>) -> (Rig, Engine) {
+    let rig = Rig::new().await;
+    set(&rig, settings(poison_after, 0)).await;
+    rig.start("order-1").await;
+    rig.step(activities).await;
+    let engine = rig.engine();
+    (rig, engine)
 }
 
 #[tokio::test(start_paused = true)]
@@ -68,11 +94,7 @@ async fn f_14_a_killer_is_parked_and_what_is_known_of_it_survives() {
         for worker in ["w1", "w2", "w3"] {
             rig.point().await;
             // A worker outlives a crash of the engine; these do not outlive their work.
-            let engine = rig.engine();
-            let mut work = poll(&engine, worker).await;
-            while work.task_token.is_empty() {
-                work = poll(&engine, worker).await;
-            }
+            let work = given(&rig.engine(), worker).await;
             told.push(format!("{} on {worker}", work.attempt));
             rig.point().await;
             rig.wait(31).await;
@@ -97,11 +119,7 @@ async fn f_14_a_killer_is_parked_and_what_is_known_of_it_survives() {
 
 #[tokio::test(start_paused = true)]
 async fn f_14_who_is_tried_alone_is_alone() {
-    let rig = Rig::new().await;
-    set(&rig, settings(2, 0)).await;
-    let engine = rig.engine();
-    rig.start("order-1").await;
-    rig.step(beating(&["a"])).await;
+    let (rig, engine) = begun(2, beating(&["a"])).await;
     assert_eq!(poll(&engine, "w1").await.activity_id, "a");
     rig.wait(32).await;
     // It is suspected now: whoever has empty hands has it first, and nothing beside it.
@@ -109,10 +127,7 @@ async fn f_14_who_is_tried_alone_is_alone() {
     rig.step(beating(&["b", "c"])).await;
     let alone = poll(&engine, "w2").await;
     assert_eq!((alone.activity_id.as_str(), alone.attempt), ("a", 2));
-    let next = tokio::spawn({
-        let engine = engine.clone();
-        async move { poll(&engine, "w2").await }
-    });
+    let next = poll_beside(&engine, "w2");
     rig.wait(5).await;
     assert!(!next.is_finished(), "there are two that wait, and not for this one");
     assert_eq!(poll(&engine, "w3").await.activity_id, "b");
@@ -123,11 +138,7 @@ async fn f_14_who_is_tried_alone_is_alone() {
 
 #[tokio::test(start_paused = true)]
 async fn f_14_a_worker_is_emptied_for_it_if_all_are_busy() {
-    let rig = Rig::new().await;
-    set(&rig, settings(2, 0)).await;
-    let engine = rig.engine();
-    rig.start("order-1").await;
-    rig.step(beating(&["a"])).await;
+    let (rig, engine) = begun(2, beating(&["a"])).await;
     poll(&engine, "w1").await;
     rig.wait(20).await;
     rig.start("order-2").await;
@@ -135,10 +146,7 @@ async fn f_14_a_worker_is_emptied_for_it_if_all_are_busy() {
     let (held, other) = (poll(&engine, "w2").await, poll(&engine, "w3").await);
     rig.wait(12).await;
     // Both are busy. The first that asks is given nothing new, the other one goes on.
-    let emptied = tokio::spawn({
-        let engine = engine.clone();
-        async move { poll(&engine, "w2").await }
-    });
+    let emptied = poll_beside(&engine, "w2");
     rig.settle().await;
     assert_eq!(poll(&engine, "w3").await.activity_id, "d");
     answer(&engine, &other).await;
@@ -151,11 +159,7 @@ async fn f_14_a_worker_is_emptied_for_it_if_all_are_busy() {
 
 #[tokio::test(start_paused = true)]
 async fn f_14_nothing_waits_for_ever_for_a_worker_with_empty_hands() {
-    let rig = Rig::new().await;
-    set(&rig, settings(2, 0)).await;
-    let engine = rig.engine();
-    rig.start("order-1").await;
-    rig.step(beating(&["a"])).await;
+    let (rig, engine) = begun(2, beating(&["a"])).await;
     poll(&engine, "w1").await;
     rig.start("order-2").await;
     rig.step(vec![activity_with("long", |it| {
@@ -164,31 +168,20 @@ async fn f_14_nothing_waits_for_ever_for_a_worker_with_empty_hands() {
     .await;
     // The only worker that is left has a hand full for hours.
     assert_eq!(poll(&engine, "w2").await.activity_id, "long");
-    let mut work = poll(&engine, "w2").await;
-    while work.task_token.is_empty() {
-        work = poll(&engine, "w2").await;
-    }
+    let work = given(&engine, "w2").await;
     assert_eq!((work.activity_id.as_str(), work.attempt), ("a", 2));
     assert_eq!(rig.elapsed(), 30 + 1 + 60, "lost, to be tried again, and waited for long enough");
 }
 
 #[tokio::test(start_paused = true)]
 async fn f_14_slow_work_on_a_worker_that_is_well_is_not_suspected() {
-    let rig = Rig::new().await;
-    set(&rig, settings(1, 0)).await;
-    let engine = rig.engine();
-    rig.start("order-1").await;
-    rig.step(vec![activity_with("a", |it| {
+    let slow = activity_with("a", |it| {
         it.start_to_close_timeout = Some(seconds(10));
         it.retry_policy = Some(retries(1, 1.0, 0));
-    })])
-    .await;
+    });
+    let (rig, engine) = begun(1, vec![slow]).await;
     for attempt in 1..=3 {
-        let mut work = poll(&engine, "w1").await;
-        while work.task_token.is_empty() {
-            work = poll(&engine, "w1").await;
-        }
-        assert_eq!(work.attempt, attempt);
+        assert_eq!(given(&engine, "w1").await.attempt, attempt);
         if attempt < 3 {
             // It is well: it asks for more.
             tokio::spawn({

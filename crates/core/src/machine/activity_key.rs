@@ -37,6 +37,6 @@ pub(crate) fn renew(row: &mut ActivityRow) {
 /// When it was first delivered under its present key. Of those that were under way before this was
 /// kept, it is known when they first failed.
 fn first_delivered(row: &ActivityRow) -> Option<Timestamp> {
-    let before = row.first_failed_at * i64::from(row.rekeyed == 0);
-    kept(row.first_delivered_at).or_else(|| kept(before))
+    let first_failed = kept(row.first_failed_at).filter(|_| row.rekeyed == 0);
+    kept(row.first_delivered_at).or(first_failed)
 }

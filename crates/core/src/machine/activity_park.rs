@@ -92,10 +92,10 @@ pub(crate) fn resume(tx: &mut Tx<'_>, input: &ResumeActivity) -> Result<(), Refu
         remember(&mut row.resumed_by, &input.request_id);
         let fields = input.header.clone();
         row.next_only = (!fields.is_empty()).then_some(NextOnly { fields });
-        let what = [what.as_str(), if input.rekey { "with a new idempotency key" } else { "" }];
-        let what = what.into_iter().filter(|it| !it.is_empty());
-        let what = what.fold("resumed".to_owned(), |all, it| all + ", " + it);
-        record(row, now, (&input.identity, &input.reason), &what);
+        let key = if input.rekey { "with a new idempotency key" } else { "" };
+        let said: Vec<&str> =
+            ["resumed", &what, key].into_iter().filter(|it| !it.is_empty()).collect();
+        record(row, now, (&input.identity, &input.reason), &said.join(", "));
         unpark(tx, id, input.delay, format!("resumed by {}", input.identity));
     }
     Ok(())

@@ -29,6 +29,13 @@ pub struct Resume {
     pub change: ActivityChange,
 }
 
+impl Resume {
+    /// Whether it goes on otherwise than it was: with another input or policy, or with metadata.
+    pub(crate) fn has_changes(&self) -> bool {
+        self.change != ActivityChange::default() || !self.metadata.is_empty()
+    }
+}
+
 /// What came of it for one error.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Acted {

@@ -3,30 +3,22 @@
 
 use crate::fingerprint;
 
-/// What became of some of the errors of a job, alike.
-#[derive(Clone, Debug, Eq, PartialEq)]
+/// What became of some of the errors of a job, alike. It is kept as it is told: a tag is never reused.
+#[derive(Clone, Eq, PartialEq, prost::Message)]
 pub struct JobReport {
     /// Equal for texts that differ only in numbers, ids and quoted text; 0 for all that there was no
     /// room for.
+    #[prost(fixed64, tag = "1")]
     pub fingerprint: u64,
     /// What one of them said.
+    #[prost(string, tag = "2")]
     pub text: String,
     /// How many they are.
+    #[prost(uint64, tag = "3")]
     pub count: u64,
 }
 
-/// The same as it is kept. A tag is never reused.
-#[derive(Clone, PartialEq, prost::Message)]
-pub(crate) struct Report {
-    #[prost(fixed64, tag = "1")]
-    pub(crate) fingerprint: u64,
-    #[prost(string, tag = "2")]
-    pub(crate) text: String,
-    #[prost(uint64, tag = "3")]
-    pub(crate) count: u64,
-}
-
-impl Report {
+impl JobReport {
     /// Counts one more that says `text`.
     pub(crate) fn count(all: &mut Vec<Self>, kind: &str, text: &str) {
         let print = fingerprint::of(kind, text);
@@ -43,16 +35,9 @@ impl Report {
         }
     }
 
-    /// As it is told, the commonest first.
-    pub(crate) fn told(all: &[Self]) -> Vec<JobReport> {
-        let mut told: Vec<JobReport> = all
-            .iter()
-            .map(|it| JobReport {
-                fingerprint: it.fingerprint,
-                text: it.text.clone(),
-                count: it.count,
-            })
-            .collect();
+    /// As they are told, the commonest first.
+    pub(crate) fn told(all: &[Self]) -> Vec<Self> {
+        let mut told = all.to_vec();
         told.sort_by_key(|it| std::cmp::Reverse(it.count));
         told
     }
@@ -69,15 +54,15 @@ mod tests {
     fn what_is_alike_is_counted_together_and_there_is_an_end_to_kinds() {
         let mut all = Vec::new();
         for n in 0..5 {
-            Report::count(&mut all, "Timeout", &format!("no answer after {n} s"));
+            JobReport::count(&mut all, "Timeout", &format!("no answer after {n} s"));
         }
         let words = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
         for first in words {
             for second in words {
-                Report::count(&mut all, "", &format!("{first} and {second}"));
+                JobReport::count(&mut all, "", &format!("{first} and {second}"));
             }
         }
-        let told = Report::told(&all);
+        let told = JobReport::told(&all);
         assert_eq!(told.len(), KINDS_MAX + 1);
         assert_eq!((told[0].text.as_str(), told[0].count), ("others", 81));
         assert_eq!((told[1].text.as_str(), told[1].count), ("Timeout: no answer after 0 s", 5));

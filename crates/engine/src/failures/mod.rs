@@ -24,7 +24,6 @@ pub(crate) use book::Books;
 pub use book::{Book, BookChange, Who};
 pub use error_id::{BadErrorId, ErrorId};
 pub use job_report::JobReport;
-pub(crate) use job_report::Report;
 pub use policies::{NewPolicy, OperatorPolicy, PolicyVersion, Position, Scope};
 pub(crate) use ramp::Ramp;
 pub use resume_job::{JobOrder, JobProgress, JobRate, JobState, NewResumeJob};

@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use steadfast_core::ActivityChange;
 
-use super::{JobReport, Report, Resume, Selection, Who, book::refuse, ramp};
+use super::{JobReport, Resume, Selection, Who, book::refuse, ramp};
 use crate::{
     error::Error,
     jobs::{Job, Jobs},
@@ -174,10 +174,10 @@ pub(crate) struct ResumeJob {
     pub(crate) rekey: bool,
     /// Why some could not be resumed.
     #[prost(message, repeated, tag = "23")]
-    pub(crate) refusals: Vec<Report>,
+    pub(crate) refusals: Vec<JobReport>,
     /// Of what some have failed again.
     #[prost(message, repeated, tag = "24")]
-    pub(crate) failures: Vec<Report>,
+    pub(crate) failures: Vec<JobReport>,
     /// Whether the rate is found out by itself.
     #[prost(bool, tag = "25")]
     pub(crate) is_auto: bool,
@@ -307,8 +307,8 @@ impl ResumeJob {
             is_auto: self.is_auto,
             max_failures: self.max_failures,
             left: left.unwrap_or(Duration::MAX),
-            refusals: Report::told(&self.refusals),
-            failures: Report::told(&self.failures),
+            refusals: JobReport::told(&self.refusals),
+            failures: JobReport::told(&self.failures),
         }
     }
 }

@@ -172,7 +172,7 @@ impl<T: Waits + Send + 'static, R: Default + Send + 'static> Matching<T, R> {
     /// A worker is about to be given a task.
     fn give(&self, name: &QueueName, task: &T, taker: &Taker, now: Timestamp) {
         if let Some(place) = task.watched() {
-            let worker = worker(name, taker);
+            let worker = Worker::new(&name.namespace_id, &taker.identity);
             self.hands.give(place, worker, task.is_for_alone(), now);
         }
     }
@@ -192,10 +192,6 @@ impl<T: Waits + Send + 'static, R: Default + Send + 'static> Matching<T, R> {
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<QueueName, Queue<T, R>>> {
         self.queues.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
-}
-
-fn worker(name: &QueueName, taker: &Taker) -> Worker {
-    Worker { namespace_id: name.namespace_id.clone(), identity: taker.identity.clone() }
 }
 
 /// The timer of a queue that has used up its rate.

@@ -1,11 +1,10 @@
 //! Activities: workers poll for them, report on them and answer them.
 
-use std::time::Duration;
-
 use steadfast_core::{
     ActivityToken, CancelActivity, CompleteActivity, FailActivity, Heartbeat, Input, Run,
 };
 use steadfast_proto::{
+    common::Payloads,
     failure::{Failure, failure::FailureInfo},
     workflowservice::{
         PollActivityTaskQueueRequest, PollActivityTaskQueueResponse,
@@ -22,11 +21,11 @@ use steadfast_proto::{
 use steadfast_store::RunNumber;
 use tokio::sync::oneshot;
 
-use super::{Engine, call_end::LeaveOnDrop, checked_address, queues::scaling, within};
+use super::{Engine, checked_address, queues::scaling};
 use crate::{
     error::Error,
     gift::Gift,
-    matching::{Polled, QueueName},
+    matching::QueueName,
     shard::{Address, Desk, Job},
     task::{ActivityOffer, Taker},
 };
@@ -65,7 +64,9 @@ impl Engine {
         self.check_running()?;
         while self.check_running().is_ok() {
             let left = deadline.since(self.now());
-            let Some(gift) = self.next_activity(&name, &taker, left).await else { break };
+            let take = |offer, slot| self.take_activity(offer, taker.clone(), slot);
+            let next = self.next(&self.shared().activities, (&name, &taker), left, take);
+            let Some(gift) = next.await else { break };
             if let Some(response) = gift.take() {
                 let waited = self.now().since(begun);
                 let poller_scaling_decision = scaling(waited, self.shared().activities.age(&name));
@@ -108,15 +109,9 @@ impl Engine {
         &self,
         request: RespondActivityTaskFailedRequest,
     ) -> Result<RespondActivityTaskFailedResponse, Error> {
-        let (address, token) = self.activity(&request.task_token, &request.namespace)?;
-        check_failure(request.failure.as_ref())?;
-        let input = FailActivity {
-            token,
-            failure: request.failure,
-            last_heartbeat_details: request.last_heartbeat_details,
-            identity: request.identity,
-        };
-        self.apply(address, String::new(), Input::FailActivity(input), |_| ()).await?;
+        let activity = self.activity(&request.task_token, &request.namespace)?;
+        let heartbeat = request.last_heartbeat_details;
+        self.failed(activity, request.failure, heartbeat, request.identity).await?;
         Ok(RespondActivityTaskFailedResponse::default())
     }
 
@@ -126,20 +121,14 @@ impl Engine {
         &self,
         request: RespondActivityTaskFailedByIdRequest,
     ) -> Result<RespondActivityTaskFailedByIdResponse, Error> {
-        let (address, token) = self.activity_by_id(
+        let activity = self.activity_by_id(
             &request.namespace,
             &request.workflow_id,
             &request.run_id,
             &request.activity_id,
         )?;
-        check_failure(request.failure.as_ref())?;
-        let input = FailActivity {
-            token,
-            failure: request.failure,
-            last_heartbeat_details: request.last_heartbeat_details,
-            identity: request.identity,
-        };
-        self.apply(address, String::new(), Input::FailActivity(input), |_| ()).await?;
+        let heartbeat = request.last_heartbeat_details;
+        self.failed(activity, request.failure, heartbeat, request.identity).await?;
         Ok(RespondActivityTaskFailedByIdResponse::default())
     }
 
@@ -204,7 +193,7 @@ impl Engine {
         &self,
         address: Address,
         token: ActivityToken,
-        details: Option<steadfast_proto::common::Payloads>,
+        details: Option<Payloads>,
     ) -> Result<RecordActivityTaskHeartbeatResponse, Error> {
         let look = {
             let token = token.clone();
@@ -251,49 +240,34 @@ impl Engine {
         Ok((address, ActivityToken::Id(activity_id.to_owned())))
     }
 
-    async fn next_activity(
+    /// Has an activity started that waited in the queue.
+    fn take_activity(&self, offer: ActivityOffer, taker: Taker, slot: Slot) {
+        let (namespace_id, workflow_id) = (offer.namespace_id.clone(), offer.workflow_id.clone());
+        let job = TakeJob { address: Address::Number(offer.run), offer, taker, slot };
+        self.send(&namespace_id, &workflow_id, job);
+    }
+
+    async fn failed(
         &self,
-        name: &QueueName,
-        taker: &Taker,
-        left: Duration,
-    ) -> Option<Gift<Box<PollActivityTaskQueueResponse>>> {
-        let shared = self.shared();
-        if self.has_left(name, taker) {
-            return None;
-        }
-        match shared.activities.poll(name, taker) {
-            Polled::Wait(ticket, mut gift) => {
-                let _leave = LeaveOnDrop::new(|| {
-                    shared.activities.leave(name, ticket);
-                });
-                let left = if self.has_left(name, taker) { Duration::ZERO } else { left };
-                match within(shared, left, &mut gift).await {
-                    Some(gift) => gift.ok(),
-                    None if shared.activities.leave(name, ticket) => None,
-                    // A task is on its way here already.
-                    None => gift.await.ok(),
-                }
-            }
-            Polled::Task(offer) => {
-                let (slot, gift) = oneshot::channel();
-                let address = Address::Number(offer.run);
-                let (namespace_id, workflow_id) =
-                    (offer.namespace_id.clone(), offer.workflow_id.clone());
-                let taker = taker.clone();
-                let job = TakeJob { address, offer, taker, slot };
-                self.send(&namespace_id, &workflow_id, job);
-                Some(gift.await.unwrap_or_else(|_| Gift::empty()))
-            }
-        }
+        (address, token): (Address, ActivityToken),
+        failure: Option<Failure>,
+        last_heartbeat_details: Option<Payloads>,
+        identity: String,
+    ) -> Result<(), Error> {
+        check_failure(failure.as_ref())?;
+        let input = FailActivity { token, failure, last_heartbeat_details, identity };
+        self.apply(address, String::new(), Input::FailActivity(input), |_| ()).await
     }
 }
+
+type Slot = oneshot::Sender<Gift<Box<PollActivityTaskQueueResponse>>>;
 
 /// A poll takes an activity that waited in the queue.
 struct TakeJob {
     address: Address,
     offer: ActivityOffer,
     taker: Taker,
-    slot: oneshot::Sender<Gift<Box<PollActivityTaskQueueResponse>>>,
+    slot: Slot,
 }
 
 impl Job for TakeJob {

@@ -17,6 +17,7 @@ mod listing;
 mod multi;
 mod namespaces;
 mod operator;
+mod polling;
 mod query;
 mod queues;
 mod reset;

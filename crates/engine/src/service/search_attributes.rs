@@ -18,7 +18,7 @@ use crate::{
     namespaces::{Namespace, NamespaceData},
     visibility::{
         Schema,
-        schema::{built_in, is_reserved, wire_type},
+        schema::{built_in, is_reserved, to_wire},
     },
 };
 
@@ -106,7 +106,7 @@ impl Engine {
 }
 
 fn system() -> impl Iterator<Item = (String, i32)> {
-    built_in().map(|(name, kind)| (name.to_owned(), wire_type(kind).into()))
+    built_in().map(|(name, kind)| (name.to_owned(), to_wire(kind).into()))
 }
 
 fn not_set() -> Error {

@@ -1,6 +1,6 @@
 //! Workflow tasks: workers poll for them and answer them.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
 use steadfast_core::{
     BadCommand, Cause, CompleteWorkflowTask, FailWorkflowTask, Input, Refused, Run, WorkflowTask,
@@ -20,12 +20,12 @@ use steadfast_proto::{
 use steadfast_store::RunNumber;
 use tokio::sync::oneshot;
 
-use super::{Engine, call_end::LeaveOnDrop, queues::scaling, within};
+use super::{Engine, queues::scaling};
 use crate::{
     error::Error,
     gift::Gift,
     history,
-    matching::{Polled, QueueName},
+    matching::QueueName,
     query::{Answer, Waiting},
     shard::{Address, Desk, Job, Wishes, fill_history},
     task::{Taker, TaskGift, TaskOffer},
@@ -59,7 +59,9 @@ impl Engine {
         self.check_running()?;
         while self.check_running().is_ok() {
             let left = deadline.since(self.now());
-            let Some(gift) = self.next_task(&name, &taker, left).await else { break };
+            let take = |offer, slot| self.take_task(offer, taker.clone(), slot);
+            let next = self.next(&self.shared().tasks, (&name, &taker), left, take);
+            let Some(gift) = next.await else { break };
             if let Some(response) = self.unwrap_task(gift).await? {
                 let waited = self.now().since(begun);
                 let poller_scaling_decision = scaling(waited, self.shared().tasks.age(&name));
@@ -125,53 +127,16 @@ impl Engine {
 
     /// Offers a task that waited for a worker that has gone.
     pub(super) fn offer_to_others(&self, offer: TaskOffer) {
-        let (namespace_id, workflow_id) = (offer.namespace_id.clone(), offer.workflow_id.clone());
-        let address = Address::Number(offer.run);
         // A poll whose client has gone does just that.
         let (slot, _) = oneshot::channel();
-        let job = TakeJob { address, offer, taker: Taker::default(), slot };
+        self.take_task(offer, Taker::default(), slot);
+    }
+
+    /// Has a task started that waited in the queue.
+    fn take_task(&self, offer: TaskOffer, taker: Taker, slot: oneshot::Sender<Gift<TaskGift>>) {
+        let (namespace_id, workflow_id) = (offer.namespace_id.clone(), offer.workflow_id.clone());
+        let job = TakeJob { address: Address::Number(offer.run), offer, taker, slot };
         self.send(&namespace_id, &workflow_id, job);
-    }
-
-    /// Whether a poll is of a worker that has shut down.
-    pub(super) fn has_left(&self, name: &QueueName, taker: &Taker) -> bool {
-        self.shared().workers.is_shut_down(&name.namespace_id, &taker.worker)
-    }
-
-    async fn next_task(
-        &self,
-        name: &QueueName,
-        taker: &Taker,
-        left: Duration,
-    ) -> Option<Gift<TaskGift>> {
-        let shared = self.shared();
-        if self.has_left(name, taker) {
-            return None;
-        }
-        match shared.tasks.poll(name, taker) {
-            Polled::Wait(ticket, mut gift) => {
-                let _leave = LeaveOnDrop::new(|| {
-                    shared.tasks.leave(name, ticket);
-                });
-                let left = if self.has_left(name, taker) { Duration::ZERO } else { left };
-                match within(shared, left, &mut gift).await {
-                    Some(gift) => gift.ok(),
-                    None if shared.tasks.leave(name, ticket) => None,
-                    // A task is on its way here already.
-                    None => gift.await.ok(),
-                }
-            }
-            Polled::Task(offer) => {
-                let (slot, gift) = oneshot::channel();
-                let address = Address::Number(offer.run);
-                let (namespace_id, workflow_id) =
-                    (offer.namespace_id.clone(), offer.workflow_id.clone());
-                let taker = taker.clone();
-                let job = TakeJob { address, offer, taker, slot };
-                self.send(&namespace_id, &workflow_id, job);
-                Some(gift.await.unwrap_or_else(|_| Gift::empty()))
-            }
-        }
     }
 
     /// Takes a task out of its wrapping and completes its history. `None` if it was nothing.

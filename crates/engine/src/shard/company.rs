@@ -1,6 +1,6 @@
 //! Who has which attempts in hand, as the shards tell and ask it.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use steadfast_core::{Activity, Company};
 use steadfast_store::RunNumber;
@@ -39,7 +39,7 @@ impl Desk<'_> {
         let now = self.now();
         let activity = self.run(offer.run).and_then(|run| run.activities().get(&place.1));
         let span = activity.map(|it| it.timeouts().start_to_close).unwrap_or_default();
-        let worker = worker(offer, taker);
+        let worker = Worker::new(&offer.namespace_id, &taker.identity);
         self.shared().hands.begin(place, &worker, offer.is_for_alone, (now, span))
     }
 
@@ -57,8 +57,8 @@ impl Desk<'_> {
     }
 
     /// A run has changed: what is over is in nobody's hand, and who has empty hands looks again.
-    pub(super) fn empty_hands(&mut self, number: RunNumber) {
-        let shared = Arc::clone(self.shared());
+    pub(super) fn empty_hands(&self, number: RunNumber) {
+        let shared = self.shared();
         if shared.hands.is_empty() {
             return;
         }
@@ -70,10 +70,6 @@ impl Desk<'_> {
             shared.activities.look_again(&worker);
         }
     }
-}
-
-fn worker(offer: &ActivityOffer, taker: &Taker) -> Worker {
-    Worker { namespace_id: offer.namespace_id.clone(), identity: taker.identity.clone() }
 }
 
 /// How long a worker that is well may take from one poll to the next.

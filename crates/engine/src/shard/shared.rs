@@ -20,6 +20,7 @@ use crate::{
     clock::Clock,
     committer::{CommitStats, Hot},
     ended::Ended,
+    errands::Errands,
     failures::{Books, ResumeJobs},
     gift::Gift,
     hands::Hands,
@@ -30,7 +31,7 @@ use crate::{
     query::Queries,
     tally::Tally,
     task::{ActivityOffer, TaskGift, TaskOffer},
-    webhooks::{Outbox, Post, Undeliverable},
+    webhooks::{Post, Undeliverable},
     workers::Workers,
 };
 
@@ -50,9 +51,9 @@ pub(crate) struct Shared {
     pub(crate) batches: Batches,
     pub(crate) books: Books,
     pub(crate) resume_jobs: ResumeJobs,
-    pub(crate) webhooks: Outbox<Post>,
+    pub(crate) webhooks: Errands<Post>,
     /// Failed runs that a resume policy has go on now.
-    pub(crate) start_overs: Outbox<RunNumber>,
+    pub(crate) start_overs: Errands<RunNumber>,
     pub(crate) undeliverable: Undeliverable,
     /// Told when somebody has changed a bulk resume.
     pub(crate) resume_jobs_changed: Notify,

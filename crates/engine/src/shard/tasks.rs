@@ -144,7 +144,6 @@ impl Desk<'_> {
         let Some(entry) = self.shard.cache.get_mut(number) else { return };
         let rules = entry.rules(&self.shard.shared.namespaces);
         let Some((queue, offer)) = activity_offer(entry, id, rules.poison_after) else { return };
-        let Some(entry) = self.shard.cache.get(number) else { return };
         let waited = entry.run.activities().get(&id).filter(|it| it.row.attempt > 1);
         if let Some(due) = waited.map(|it| Timestamp(it.row.scheduled_at)) {
             let late = self.now().since(due);

@@ -99,19 +99,6 @@ pub(crate) fn built_in() -> impl Iterator<Item = (&'static str, SearchType)> {
     system.chain(PREDEFINED.iter().copied())
 }
 
-/// A type as the public API has it.
-pub(crate) const fn wire_type(kind: SearchType) -> IndexedValueType {
-    match kind {
-        SearchType::Bool => IndexedValueType::Bool,
-        SearchType::Datetime => IndexedValueType::Datetime,
-        SearchType::Double => IndexedValueType::Double,
-        SearchType::Int => IndexedValueType::Int,
-        SearchType::Keyword => IndexedValueType::Keyword,
-        SearchType::KeywordList => IndexedValueType::KeywordList,
-        SearchType::Text => IndexedValueType::Text,
-    }
-}
-
 /// The name of a type, as payloads carry it in their metadata.
 pub(crate) const fn type_name(kind: SearchType) -> &'static str {
     match kind {

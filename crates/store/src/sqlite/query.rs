@@ -68,7 +68,7 @@ pub(super) fn count(
     let sql = match by {
         None => format!("SELECT NULL, count(*) FROM {from} WHERE {condition}"),
         Some(Field::Custom(name, _)) => {
-            return Ok(count_by_attribute(&from, &condition, given, name, by));
+            return Ok(count_by_attribute(from, &condition, given, name, by));
         }
         // A run with several errors counts in the group of each.
         Some(field @ Field::Error(_)) => format!(
@@ -160,33 +160,32 @@ impl Begin {
 
     /// The tables, in the order in which they are read (`CROSS JOIN` keeps it), and the
     /// condition that begins it. The unary plus hides a column from the choice of an index.
-    fn from(self, found: &mut Conditions, namespace: &str, names: bool) -> String {
+    fn from(self, found: &mut Conditions, namespace: &str, names: bool) -> &'static str {
         let namespace = [Sql::Text(namespace.to_owned())];
+        let named = "visibility v CROSS JOIN runs r ON r.id = v.run";
+        let visibility = if names { named } else { "visibility v" };
         match self {
             Self::Namespace => {
                 found.and_sql("v.namespace = ?", namespace);
-                let runs = if names { " CROSS JOIN runs r ON r.id = v.run" } else { "" };
-                format!("visibility v{runs}")
+                visibility
             }
             Self::Runs => {
                 found.and_sql("r.namespace = ?", namespace);
-                "runs r CROSS JOIN visibility v ON v.run = r.id".to_owned()
+                "runs r CROSS JOIN visibility v ON v.run = r.id"
             }
             Self::Errors => {
                 let [namespace] = namespace;
                 let sql = "+v.namespace = ? AND v.run IN (SELECT run FROM errors
                     WHERE namespace = ?)";
                 found.and_sql(sql, [namespace.clone(), namespace]);
-                let runs = if names { " CROSS JOIN runs r ON r.id = v.run" } else { "" };
-                format!("visibility v{runs}")
+                visibility
             }
             Self::Attribute(name, kind, wanted) => {
                 found.and_sql("+v.namespace = ?", namespace);
                 let sql = "v.run IN (SELECT run FROM search_attributes
                     WHERE name = ? AND kind = ? AND value = ?)";
                 found.and_sql(sql, [Sql::Text(name), Sql::Text(kind.to_owned()), wanted]);
-                let runs = if names { " CROSS JOIN runs r ON r.id = v.run" } else { "" };
-                format!("visibility v{runs}")
+                visibility
             }
         }
     }

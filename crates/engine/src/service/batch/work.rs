@@ -14,7 +14,7 @@ use super::explicit;
 use crate::{
     batch::{Batch, Target, Targets},
     error::{Code, Error},
-    jobs::{Job as _, Key, PAGE},
+    jobs::{Job as _, Key, PAGE, page_len},
     namespaces::Namespace,
     running::Running,
     service::Engine,
@@ -68,11 +68,10 @@ impl Engine {
         let schema = Schema::new(namespace.search_attributes());
         let filter = parse_list(&request.visibility_query, &schema)?;
         let filter = without_internal(filter);
-        let limit = usize::try_from(PAGE).unwrap_or(usize::MAX);
         let (mut total, mut page, mut after) = (0, 0, None);
         loop {
             let listing =
-                self.store().list(namespace.id.clone(), filter.clone(), after, limit).await?;
+                self.store().list(namespace.id.clone(), filter.clone(), after, page_len()).await?;
             let all = listing.rows.into_iter().map(|(_, row)| Target {
                 workflow_id: row.identity.workflow_id,
                 run_id: row.identity.run_id,

@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use steadfast_core::{
-    AcknowledgeError, ActivityChange, CancelRequest, ClearResume, GiveUpActivity, Input,
-    ParkActivity, RUN, ResumeActivity, ResumeTask, ResumedBy, RetryNow, Selector, TASK,
+    AcknowledgeError, CancelRequest, ClearResume, GiveUpActivity, Input, ParkActivity, RUN,
+    ResumeActivity, ResumeTask, ResumedBy, RetryNow, Selector, TASK,
 };
 use steadfast_proto::common::WorkflowExecution;
 use steadfast_store::{ErrorEntry, ErrorFilter, ErrorState, Order};
@@ -139,7 +139,7 @@ impl Engine {
     ) -> Result<String, Error> {
         match entry.row.state {
             ErrorState::Failed => {
-                if resume.change != ActivityChange::default() || !resume.metadata.is_empty() {
+                if resume.has_changes() {
                     return Err(Error::invalid(
                         "a failed run goes on by a reset: its activities are scheduled anew, so \
                          neither input, policy nor metadata can be given to them",
@@ -278,7 +278,7 @@ fn resume_input(entry: &ErrorEntry, resume: &Resume, chance: u64) -> Result<Inpu
 }
 
 fn resume_task(entry: &ErrorEntry, resume: &Resume) -> Result<Input, Error> {
-    if resume.change != ActivityChange::default() || !resume.metadata.is_empty() {
+    if resume.has_changes() {
         return Err(Error::invalid(
             "a workflow task is tried again as it is: neither input, policy nor metadata can be \
              given to it",

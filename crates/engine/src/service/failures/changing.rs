@@ -4,8 +4,8 @@
 use std::{sync::Arc, time::Duration};
 
 use steadfast_core::{
-    Activity, ActivityChange, ChangeActivity, Context, Input, Rulebook, Run, Selector, Timestamp,
-    Unknown,
+    Activity, ActivityChange, ChangeActivity, Context, Input, Refused, Rulebook, Run, Selector,
+    Timestamp, Unknown,
 };
 use steadfast_proto::common::WorkflowExecution;
 use steadfast_store::{ErrorEntry, ErrorFilter, ErrorState, Order};
@@ -142,11 +142,10 @@ impl Engine {
     ) -> Result<Option<Moved>, Error> {
         let anew = Change { now: true, ..Change::default() };
         let input = anew.input(selector(entry)?);
-        let (now, address) = (self.now(), address_of(entry));
-        let by_old = self.looked_ahead(namespace, address.clone(), input.clone(), (old, now));
-        let by_old = by_old.await?;
-        let by_new = self.looked_ahead(namespace, address, input, (new, now)).await?;
-        Ok(by_new.into_iter().find(|moved| !by_old.contains(moved)))
+        let looked = self.looked_ahead(namespace, address_of(entry), input, [old, new]);
+        let [by_old, by_new] = looked.await?;
+        let by_old = by_old?;
+        Ok(by_new?.into_iter().find(|moved| !by_old.contains(moved)))
     }
 
     /// Changes activities of a workflow, whether they have failed or not.
@@ -183,36 +182,37 @@ impl Engine {
         input: Input,
         preview: &mut Preview,
     ) -> Result<(), Error> {
-        let rules = Arc::clone(&namespace.rulebook);
-        for one in self.looked_ahead(namespace, address, input, (&rules, self.now())).await? {
+        let rules = [&namespace.rulebook];
+        let [looked] = self.looked_ahead(namespace, address, input, rules).await?;
+        for one in looked? {
             preview.pending += 1;
             preview.take(one);
         }
         Ok(())
     }
 
-    /// What an input would move in one run, under these rules.
-    async fn looked_ahead(
+    /// What an input would move in one run, under each of some rules.
+    async fn looked_ahead<const N: usize>(
         &self,
         namespace: &Arc<Namespace>,
         address: Address,
         input: Input,
-        (rules, now): (&Arc<Rulebook>, Timestamp),
-    ) -> Result<Vec<Moved>, Error> {
-        let entropy = self.shared().ids.entropy();
-        let (namespace, rules) = (Arc::clone(namespace), Arc::clone(rules));
-        let seen = self.look(address, move |_, run| {
+        rules: [&Arc<Rulebook>; N],
+    ) -> Result<[Result<Vec<Moved>, Refused>; N], Error> {
+        let (now, entropy) = (self.now(), self.shared().ids.entropy());
+        let (namespace, rules) = (Arc::clone(namespace), rules.map(Arc::clone));
+        let look = move |run: &Run, rules: &Rulebook| {
             let mut changed = run.clone();
             let context = Context {
                 now,
-                entropy,
+                entropy: entropy.clone(),
                 limits: &namespace.limits,
-                rules: &rules,
+                rules,
                 company: &Unknown,
             };
-            changed.apply(input, context).map(|_| moved(run, &changed))
-        });
-        Ok(seen.await??)
+            changed.apply(input.clone(), context).map(|_| moved(run, &changed))
+        };
+        self.look(address, move |_, run| rules.map(|rules| look(run, &rules))).await
     }
 }
 

@@ -6,9 +6,10 @@ use std::{
 };
 
 use steadfast_core::{Identity, Input};
-use tokio::{sync::Semaphore, task::JoinSet};
+use tokio::sync::Semaphore;
 
 use crate::{
+    errands,
     error::Error,
     running::Running,
     service::Engine,
@@ -21,23 +22,12 @@ use crate::{
 impl Engine {
     /// Begins to send documents.
     pub(crate) fn post_documents(&self, webhooks: Option<Arc<dyn Webhooks>>) {
-        let Some(mut posts) = self.shared().webhooks.take() else { return };
+        let Some(posts) = self.shared().webhooks.take() else { return };
         let running = Arc::downgrade(&self.running);
         let at_once = Arc::new(Semaphore::new(AT_ONCE_MAX));
-        self.running.spawn(async move {
-            let mut under_way = JoinSet::new();
-            loop {
-                tokio::select! {
-                    // The rest waits as what it is, a few words each.
-                    post = posts.recv(), if under_way.len() < UNDER_WAY_MAX => {
-                        let Some(post) = post else { return };
-                        let (running, webhooks) = (running.clone(), webhooks.clone());
-                        under_way.spawn(deliver(running, webhooks, Arc::clone(&at_once), post));
-                    }
-                    Some(_) = under_way.join_next() => {}
-                }
-            }
-        });
+        self.running.spawn(errands::run(posts, UNDER_WAY_MAX, move |post| {
+            deliver(running.clone(), webhooks.clone(), Arc::clone(&at_once), post)
+        }));
     }
 
     /// Lists the documents that nobody has taken yet, the oldest first.

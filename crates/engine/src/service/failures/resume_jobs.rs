@@ -16,10 +16,10 @@ use super::acting::address_of;
 use crate::{
     error::{Code, Error},
     failures::{
-        JobOrder, JobProgress, JobRate, JobState, NewResumeJob, Ramp, Report, ResumeJob, Target,
+        JobOrder, JobProgress, JobRate, JobReport, JobState, NewResumeJob, Ramp, ResumeJob, Target,
         Targets, count,
     },
-    jobs::{Job as _, Key, PAGE},
+    jobs::{Job as _, Key, PAGE, page_len},
     namespaces::Namespace,
     running::Running,
     service::Engine,
@@ -142,11 +142,10 @@ impl Engine {
         filter: ErrorFilter,
         order: Order,
     ) -> Result<u64, Error> {
-        let limit = usize::try_from(PAGE).unwrap_or(usize::MAX);
         let (mut total, mut number, mut after) = (0, 0, None);
         loop {
             let (id, filter) = (key.0.clone(), filter.clone());
-            let listing = self.store().errors(id, filter, order, after, limit).await?;
+            let listing = self.store().errors(id, filter, order, after, page_len()).await?;
             let all: Vec<Target> = listing.errors.iter().map(target).collect();
             total += u64::try_from(all.len()).unwrap_or(u64::MAX);
             let jobs = &self.shared().resume_jobs;
@@ -170,8 +169,8 @@ impl Engine {
         let (mut all, mut after) = (Vec::new(), None);
         loop {
             let (id, filter) = (key.0.clone(), filter.clone());
-            let limit = usize::try_from(PAGE).unwrap_or(usize::MAX);
-            let listing = self.store().errors(id, filter, Order::Forward, after, limit).await?;
+            let listing =
+                self.store().errors(id, filter, Order::Forward, after, page_len()).await?;
             all.append(&mut self.ranked(listing.errors, order).await);
             after = listing.next;
             if after.is_none() {
@@ -182,8 +181,7 @@ impl Engine {
         all.sort_by_key(|(rank, _)| *rank);
         let all: Vec<Target> = all.into_iter().map(|(_, target)| target).collect();
         let jobs = &self.shared().resume_jobs;
-        let page = usize::try_from(PAGE).unwrap_or(usize::MAX);
-        for (number, some) in (0..).zip(all.chunks(page)) {
+        for (number, some) in (0..).zip(all.chunks(page_len())) {
             let some = Targets { all: some.to_vec() };
             jobs.put_page(&**self.store(), key, number, Some(&some)).await?;
         }
@@ -362,11 +360,11 @@ impl Engine {
         job.turns += turns;
         job.refused += u64::try_from(refused.len()).unwrap_or(u64::MAX);
         for why in &refused {
-            Report::count(&mut job.refusals, "", why);
+            JobReport::count(&mut job.refusals, "", why);
         }
         if seen.prefix > job.settled {
             for (kind, cause) in &seen.failures {
-                Report::count(&mut job.failures, kind, cause);
+                JobReport::count(&mut job.failures, kind, cause);
             }
         }
         (job.settled, job.succeeded, job.failed) = (seen.prefix, seen.succeeded, seen.failed);

@@ -6,10 +6,7 @@
 //!                                                       └───────┘ a little later
 //! ```
 
-use std::{
-    sync::{Arc, Weak},
-    time::Duration,
-};
+use std::sync::{Arc, Weak};
 
 use steadfast_core::{ClearResume, Input, RUN, ResumedBy, Selector};
 use steadfast_proto::{
@@ -18,10 +15,10 @@ use steadfast_proto::{
     workflowservice::ResetWorkflowExecutionRequest,
 };
 use steadfast_store::{ErrorEntry, RunNumber};
-use tokio::task::JoinSet;
 
 use super::acting::address_of;
 use crate::{
+    errands,
     error::{Code, Error},
     failures::Who,
     history,
@@ -33,20 +30,10 @@ use crate::{
 impl Engine {
     /// Begins to have failed runs go on when a policy says so.
     pub(crate) fn start_runs_over(&self) {
-        let Some(mut due) = self.shared().start_overs.take() else { return };
+        let Some(due) = self.shared().start_overs.take() else { return };
         let running = Arc::downgrade(&self.running);
-        self.running.spawn(async move {
-            let mut under_way = JoinSet::new();
-            loop {
-                tokio::select! {
-                    run = due.recv(), if under_way.len() < AT_ONCE_MAX => {
-                        let Some(run) = run else { return };
-                        under_way.spawn(start_over(running.clone(), run));
-                    }
-                    Some(_) = under_way.join_next() => {}
-                }
-            }
-        });
+        let start_one_over = move |run| start_over(running.clone(), run);
+        self.running.spawn(errands::run(due, AT_ONCE_MAX, start_one_over));
     }
 
     /// Resets a failed run to before the step that failed. Gives the run that goes on.
@@ -118,9 +105,9 @@ async fn start_over(running: Weak<Running>, run: RunNumber) {
         let Some(engine) = Engine::upgrade(&running) else { return };
         let Err(error) = engine.start_over_by_policy(run).await else { return };
         tracing::warn!(%error, run = run.0, "a failed run is resumed a little later");
-        let clock = Arc::clone(&engine.shared().clock);
+        let shared = Arc::clone(engine.shared());
         drop(engine);
-        clock.sleep(AGAIN).await;
+        shared.clock.sleep(shared.limits.commit_retry.1).await;
     }
 }
 
@@ -166,9 +153,6 @@ fn asked_by(event: &Attributes) -> Option<i64> {
 
 /// Who does what nobody did by hand.
 const ENGINE: &str = "steadfast";
-
-/// How long to wait for a store that does not answer.
-const AGAIN: Duration = Duration::from_secs(1);
 
 /// Histories that are read at once.
 const AT_ONCE_MAX: usize = 16;
