@@ -3,7 +3,7 @@
 use std::{
     io,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
-    pin::Pin,
+    pin::{Pin, pin},
     sync::Arc,
     task::{Context, Poll},
     time::Duration,
@@ -147,6 +147,23 @@ pub(crate) async fn attend_all<A: Future<Output = ()> + Send + 'static>(
     }
     drop(incoming);
     open.join_all().await;
+}
+
+/// Serves a connection until `stop`, and then until what is under way on it is done: `finish` says so
+/// to it.
+pub(crate) async fn serve<C: Future>(
+    connection: C,
+    mut stop: watch::Receiver<bool>,
+    finish: impl FnOnce(Pin<&mut C>),
+) -> C::Output {
+    let mut serving = pin!(connection);
+    tokio::select! {
+        ended = serving.as_mut() => ended,
+        () = asked(&mut stop) => {
+            finish(serving.as_mut());
+            serving.await
+        }
+    }
 }
 
 /// Waits until the server is asked to stop, or left alone.

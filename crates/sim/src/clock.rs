@@ -67,5 +67,15 @@ impl Clock for SimClock {
     }
 }
 
+/// Has something done in virtual time: on one thread, which waits for nothing but itself.
+pub(crate) fn run<T>(simulation: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .expect("a runtime without threads and devices can be built");
+    runtime.block_on(simulation)
+}
+
 /// When simulations begin: a Tuesday in 2033.
 const EPOCH: i64 = 2_000_000_000;

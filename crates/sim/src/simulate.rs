@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use steadfast_proto::workflowservice as ws;
 
 use crate::{
-    actor,
+    actor, clock,
     ledger::Fault,
     oracle, wire,
     world::{Foreman, Steward, World},
@@ -58,12 +58,7 @@ pub enum Disk {
 
 /// As [`simulate`], in such a scenario.
 pub fn simulate_in(seed: u64, shown: bool, scenario: Scenario) -> Report {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build()
-        .expect("a runtime without threads and devices can be built");
-    runtime.block_on(async {
+    clock::run(async {
         let world = Arc::new(World::new(seed, shown, scenario.steward, scenario.foreman));
         if scenario.disk == Disk::Torn {
             world.faults.tear();

@@ -2,15 +2,12 @@
 
 use serde::de::DeserializeOwned;
 use steadfast_proto::{
-    common::{Memo, SearchAttributes},
-    enums::IndexedValueType,
-    operatorservice::AddSearchAttributesRequest,
-    workflow::WorkflowExecutionInfo,
-    workflowservice as ws,
+    enums::IndexedValueType, operatorservice::AddSearchAttributesRequest,
+    workflow::WorkflowExecutionInfo, workflowservice as ws,
 };
 
 use super::{Client, error::ClientError};
-use crate::{fields::Fields, payload::CodecError};
+use crate::payload::{self, CodecError};
 
 /// Lists of workflows.
 impl Client {
@@ -105,11 +102,11 @@ pub trait Noted {
 
 impl Noted for WorkflowExecutionInfo {
     fn memo_value<T: DeserializeOwned>(&self, key: &str) -> Option<Result<T, CodecError>> {
-        in_memo(self.memo.as_ref(), key)
+        self.memo.as_ref()?.fields.get(key).map(payload::decode)
     }
 
     fn search_value<T: DeserializeOwned>(&self, name: &str) -> Option<Result<T, CodecError>> {
-        in_attributes(self.search_attributes.as_ref(), name)
+        self.search_attributes.as_ref()?.indexed_fields.get(name).map(payload::decode)
     }
 }
 
@@ -121,15 +118,4 @@ impl Noted for ws::DescribeWorkflowExecutionResponse {
     fn search_value<T: DeserializeOwned>(&self, name: &str) -> Option<Result<T, CodecError>> {
         self.workflow_execution_info.as_ref()?.search_value(name)
     }
-}
-
-fn in_memo<T: DeserializeOwned>(memo: Option<&Memo>, key: &str) -> Option<Result<T, CodecError>> {
-    Fields::of_memo(memo).get(key)
-}
-
-fn in_attributes<T: DeserializeOwned>(
-    attributes: Option<&SearchAttributes>,
-    name: &str,
-) -> Option<Result<T, CodecError>> {
-    Fields::of_search_attributes(attributes).get(name)
 }

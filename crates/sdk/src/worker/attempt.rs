@@ -76,15 +76,18 @@ async fn watch(
     let wire = |span: &Option<_>| span.as_ref().map(span::from_wire).filter(|it| !it.is_zero());
     let allowed = wire(&task.start_to_close_timeout).unwrap_or(Duration::MAX);
     let every = wire(&task.heartbeat_timeout).map_or(BEAT, |limit| (limit * 4 / 5).min(BEAT));
-    let attempt = AssertUnwindSafe(attempt).catch_unwind();
     tokio::select! {
         biased;
-        ended = attempt => Ended::Said(ended.unwrap_or_else(|panic| {
-            Err(Failure::new(words(panic.as_ref())).of_type(PANIC))
-        })),
+        ended = caught(attempt) => Ended::Said(ended),
         () = shared.clock.sleep(allowed.min(FOREVER)) => Ended::OutOfTime,
         never = beats(shared, token, line, every) => match never {},
     }
+}
+
+/// Runs an attempt. A panic is a failure like any other.
+pub(super) async fn caught(attempt: Called) -> Result<Option<Payloads>, Failure> {
+    let ended = AssertUnwindSafe(attempt).catch_unwind().await;
+    ended.unwrap_or_else(|panic| Err(Failure::new(words(panic.as_ref())).of_type(PANIC)))
 }
 
 /// Tells the engine of heartbeats, not more often than makes sense, and the attempt of a
@@ -92,14 +95,7 @@ async fn watch(
 async fn beats(shared: &Shared, token: &[u8], line: &Line, every: Duration) -> Infallible {
     loop {
         let details = line.next_beat().await;
-        let request = ws::RecordActivityTaskHeartbeatRequest {
-            task_token: token.to_vec(),
-            details,
-            identity: shared.settings.identity.clone(),
-            namespace: shared.settings.namespace.clone(),
-            ..ws::RecordActivityTaskHeartbeatRequest::default()
-        };
-        match shared.door.record_activity_task_heartbeat(request).await {
+        match beat(shared, token, details).await {
             Ok(response) if response.cancel_requested => line.cancel(),
             Ok(_) => {}
             // The attempt is not wanted any more: it timed out, or its workflow has closed.
@@ -113,22 +109,29 @@ async fn beats(shared: &Shared, token: &[u8], line: &Line, every: Duration) -> I
     }
 }
 
+async fn beat(
+    shared: &Shared,
+    token: &[u8],
+    details: Option<Payloads>,
+) -> Result<ws::RecordActivityTaskHeartbeatResponse, Error> {
+    let request = ws::RecordActivityTaskHeartbeatRequest {
+        task_token: token.to_vec(),
+        details,
+        identity: shared.settings.identity.clone(),
+        namespace: shared.settings.namespace.clone(),
+        ..ws::RecordActivityTaskHeartbeatRequest::default()
+    };
+    shared.door.record_activity_task_heartbeat(request).await
+}
+
 /// Leaves the attempt to somebody else, who will end it. What it said last is told before.
 async fn leave(shared: &Shared, token: Vec<u8>, line: &Line) {
-    let namespace = &shared.settings.namespace;
     let said = async {
         if let Some(details) = line.last_beat() {
-            let request = ws::RecordActivityTaskHeartbeatRequest {
-                task_token: token.clone(),
-                details: Some(details),
-                identity: shared.settings.identity.clone(),
-                namespace: namespace.clone(),
-                ..ws::RecordActivityTaskHeartbeatRequest::default()
-            };
-            shared.door.record_activity_task_heartbeat(request).await?;
+            beat(shared, &token, Some(details)).await?;
         }
         match shared.door.engine() {
-            Some(engine) => engine.leave_activity_task(namespace, &token).await,
+            Some(engine) => engine.leave_activity_task(&shared.settings.namespace, &token).await,
             None => Ok(()),
         }
     };
@@ -247,4 +250,4 @@ async fn canceled(shared: &Shared, task_token: Vec<u8>) -> Result<(), Error> {
 /// The longest time between heartbeats that are told.
 const BEAT: Duration = Duration::from_secs(1);
 /// Longer than any clock needs to sleep.
-const FOREVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+pub(super) const FOREVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);

@@ -6,9 +6,8 @@
 //!                     └── the task's time is nearly up ──▶ answered so far, and taken again
 //! ```
 
-use std::{collections::BTreeMap, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use futures_util::FutureExt as _;
 use steadfast_engine::{Timestamp, failure};
 use steadfast_proto::{
     common::{Payloads, WorkflowExecution},
@@ -21,12 +20,15 @@ use tokio::{
     task::{AbortHandle, JoinSet},
 };
 
-use super::{Shared, attempt::unknown};
+use super::{
+    Shared,
+    attempt::{FOREVER, caught, unknown},
+};
 use crate::{
     activity::{ActivityContext, ActivityInfo, Line},
-    error::{Failure, PANIC},
+    error::Failure,
     replay::{Broken, Execution, LocalEnd},
-    workflow::{LocalTask, Outcome, words},
+    workflow::{LocalTask, Outcome},
 };
 
 /// Those of one workflow task, and of the tasks that follow it without a break.
@@ -34,7 +36,8 @@ use crate::{
 pub(super) struct Local<'a> {
     shared: &'a Arc<Shared>,
     run: &'a WorkflowExecution,
-    running: JoinSet<(u32, LocalEnd)>,
+    /// Made for the first: most tasks have none.
+    running: Option<JoinSet<(u32, LocalEnd)>>,
     known: BTreeMap<u32, (Arc<Line>, AbortHandle)>,
     /// A worker that stops waits for the answer.
     busy: Option<OwnedSemaphorePermit>,
@@ -56,7 +59,7 @@ impl From<Broken> for Unanswered {
 
 impl<'a> Local<'a> {
     pub(super) fn new(shared: &'a Arc<Shared>, run: &'a WorkflowExecution) -> Self {
-        Self { shared, run, running: JoinSet::new(), known: BTreeMap::new(), busy: None }
+        Self { shared, run, running: None, known: BTreeMap::new(), busy: None }
     }
 
     /// Runs what the code wants until it wants nothing more, or until the task's time is nearly up.
@@ -72,7 +75,7 @@ impl<'a> Local<'a> {
         while !self.known.is_empty() {
             tokio::select! {
                 biased;
-                ended = self.running.join_next() => {
+                ended = self.running.get_or_insert_default().join_next() => {
                     let Some(ended) = ended else { return Err(Unanswered::Gone) };
                     // One that was stopped has nothing to say.
                     let Ok((seq, end)) = ended else { continue };
@@ -120,7 +123,8 @@ impl<'a> Local<'a> {
             line: Arc::clone(&line),
             time,
         };
-        let running = self.running.spawn(async move { (seq, attempts.run().await) });
+        let running = self.running.get_or_insert_default();
+        let running = running.spawn(async move { (seq, attempts.run().await) });
         self.known.insert(seq, (line, running));
     }
 }
@@ -210,12 +214,9 @@ impl Attempts {
         };
         let (limit, kind) = self.limit(*start_to_close);
         let running = activity.run(self.context(attempt), input.clone());
-        let running = AssertUnwindSafe(running).catch_unwind();
         let ended = tokio::select! {
             biased;
-            ended = running => ended.unwrap_or_else(|panic| {
-                Err(Failure::new(words(panic.as_ref())).of_type(PANIC))
-            }),
+            ended = caught(running) => ended,
             () = self.shared.clock.sleep(limit) => return Err(timed_out(kind)),
         };
         if self.line.take_writes().is_empty() {
@@ -319,6 +320,3 @@ fn timed_out(kind: TimeoutType) -> Failure {
         ..Wire::default()
     })
 }
-
-/// Longer than any clock needs to sleep.
-const FOREVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);

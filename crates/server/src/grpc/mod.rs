@@ -16,7 +16,7 @@ mod workflow;
 pub use operator::OPERATOR;
 pub use workflow::WORKFLOW;
 
-use std::{pin::pin, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use hyper::server::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -26,7 +26,7 @@ use tokio::sync::watch;
 use self::{door::Door, services::Services};
 use crate::{
     keys::Keys,
-    listen::{Connection, Incoming, asked, attend_all},
+    listen::{self, Connection, Incoming, attend_all},
     metrics::Metrics,
 };
 
@@ -43,7 +43,7 @@ pub(crate) async fn serve(
 }
 
 /// Answers one client, until it goes or the server stops.
-async fn attend(connection: Connection, services: Services, mut stop: watch::Receiver<bool>) {
+async fn attend(connection: Connection, services: Services, stop: watch::Receiver<bool>) {
     let serving = http2::Builder::new(TokioExecutor::new())
         .timer(TokioTimer::new())
         .initial_stream_window_size(STREAM_WINDOW)
@@ -52,14 +52,7 @@ async fn attend(connection: Connection, services: Services, mut stop: watch::Rec
         .keep_alive_interval(KEEPALIVE)
         .keep_alive_timeout(KEEPALIVE_TIMEOUT)
         .serve_connection(TokioIo::new(connection), services);
-    let mut serving = pin!(serving);
-    let ended = tokio::select! {
-        ended = serving.as_mut() => ended,
-        () = asked(&mut stop) => {
-            serving.as_mut().graceful_shutdown();
-            serving.await
-        }
-    };
+    let ended = listen::serve(serving, stop, http2::Connection::graceful_shutdown).await;
     if let Err(error) = ended {
         tracing::debug!(%error, "a gRPC connection ended badly");
     }

@@ -11,7 +11,7 @@ mod pages;
 pub use api::openapi;
 pub(crate) use pages::Pages;
 
-use std::{convert::Infallible, pin::pin, time::Duration};
+use std::{convert::Infallible, time::Duration};
 
 use axum::{Router, body::Body, response::Response};
 use hyper::server::conn::http1;
@@ -19,7 +19,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::sync::watch;
 use tower_service::Service as _;
 
-use crate::listen::{Connection, Incoming, asked, attend_all};
+use crate::listen::{self, Connection, Incoming, attend_all};
 
 /// Serves until `stop`, then until the answers that are under way are sent.
 pub(crate) async fn serve(pages: Pages, incoming: Incoming, stop: watch::Receiver<bool>) {
@@ -28,7 +28,7 @@ pub(crate) async fn serve(pages: Pages, incoming: Incoming, stop: watch::Receive
 }
 
 /// Answers one client, until it goes or the server stops.
-async fn attend(connection: Connection, router: Router, mut stop: watch::Receiver<bool>) {
+async fn attend(connection: Connection, router: Router, stop: watch::Receiver<bool>) {
     let service =
         hyper::service::service_fn(move |request: http::Request<hyper::body::Incoming>| {
             let mut router = router.clone();
@@ -42,14 +42,7 @@ async fn attend(connection: Connection, router: Router, mut stop: watch::Receive
         .timer(TokioTimer::new())
         .header_read_timeout(HEADERS)
         .serve_connection(TokioIo::new(connection), service);
-    let mut serving = pin!(serving);
-    let ended = tokio::select! {
-        ended = serving.as_mut() => ended,
-        () = asked(&mut stop) => {
-            serving.as_mut().graceful_shutdown();
-            serving.await
-        }
-    };
+    let ended = listen::serve(serving, stop, http1::Connection::graceful_shutdown).await;
     if let Err(error) = ended {
         tracing::debug!(%error, "an HTTP connection ended badly");
     }

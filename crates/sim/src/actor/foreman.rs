@@ -83,9 +83,7 @@ impl Foreman {
             Ok(()) | Err(_) => {}
         }
     }
-}
 
-impl Foreman {
     fn rate(&mut self) -> JobRate {
         match self.chance.small(0, 20) {
             0 => JobRate::Auto,

@@ -13,6 +13,7 @@ mod workers;
 use std::sync::Arc;
 
 use crate::{
+    clock,
     faults::Cut,
     world::{Foreman, Steward, World},
 };
@@ -39,12 +40,7 @@ pub fn pull_the_plug(write: u64, cut: Cut) -> Outcome {
 }
 
 fn run(cut: Option<(u64, Cut)>) -> Outcome {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build()
-        .expect("a runtime without threads and devices can be built");
-    runtime.block_on(async {
+    clock::run(async {
         let world = Arc::new(World::new(SEED, false, Steward::Never, Foreman::Never));
         if let Some((write, cut)) = cut {
             world.faults.cut_at(write, cut);
