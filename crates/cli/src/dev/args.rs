@@ -60,7 +60,8 @@ pub(super) struct StartDev {
     #[arg(long, value_name = "PORT")]
     pub(super) metrics_port: Option<u16>,
 
-    /// The same, by the name that other servers have for their HTTP door
+    /// The same, by the name that other servers have for their HTTP door; without effect beside
+    /// --metrics-port
     #[arg(long, value_name = "PORT")]
     pub(super) http_port: Option<u16>,
 
@@ -70,6 +71,20 @@ pub(super) struct StartDev {
 
     #[command(flatten)]
     pub(super) taken: Taken,
+}
+
+impl StartDev {
+    /// The port of the HTTP door: there is one, whatever it is called.
+    pub(super) fn http(&self) -> Option<u16> {
+        self.metrics_port.or(self.http_port)
+    }
+
+    /// The flags that somebody may have given for their effect, and that have none.
+    pub(super) fn in_vain(&self) -> impl Iterator<Item = &'static str> {
+        let is_elsewhere = self.http_port.is_some() && self.http_port != self.http();
+        let http_port = is_elsewhere.then_some("--http-port beside --metrics-port");
+        self.taken.in_vain().chain(http_port)
+    }
 }
 
 /// Flags that test environments give and that can have no effect here.
@@ -100,8 +115,8 @@ pub(super) struct Taken {
 }
 
 impl Taken {
-    /// The flags that somebody may have given for their effect.
-    pub(super) fn in_vain(&self) -> impl Iterator<Item = &'static str> {
+    /// Those that somebody may have given for their effect.
+    fn in_vain(&self) -> impl Iterator<Item = &'static str> {
         [
             ("--ui-port", self.ui_port.is_some()),
             ("--ui-ip", self.ui_ip.is_some()),

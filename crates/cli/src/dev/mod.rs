@@ -30,7 +30,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let mut options = Options::default();
     let unknown = dynamic_config::apply(&args.dynamic_config_value, &mut options.limits)?;
     let store = storage::open(args)?;
-    for flag in args.taken.in_vain().map(str::to_owned).chain(unknown).chain(store.in_vain) {
+    for flag in args.in_vain().map(str::to_owned).chain(unknown).chain(store.in_vain) {
         tracing::warn!("{flag} has no effect here");
     }
     let store = store.store;
@@ -78,7 +78,7 @@ fn doors(args: &StartDev) -> Doors {
     let at = |port: u16| (args.ip.address(), port).into();
     Doors {
         grpc: at(args.port),
-        http: args.metrics_port.or(args.http_port).map(at),
+        http: args.http().map(at),
         strangers: Strangers::Welcome,
         ..Doors::default()
     }

@@ -77,6 +77,17 @@ fn numbers_and_health_are_where_they_were_asked_for() {
 }
 
 #[test]
+fn there_is_one_http_door_and_who_asks_for_two_is_told() {
+    let dev = Dev::with(&["--metrics-port", "0", "--http-port", "1"]);
+    let address = dev.http.clone().expect("an HTTP door");
+    assert!(!address.ends_with(":1"), "{address}");
+    let logged = logged(dev);
+    assert!(logged.contains("--http-port beside --metrics-port has no effect here"), "{logged}");
+    let same = Dev::with(&["--metrics-port", "0", "--http-port", "0"]);
+    assert_eq!(self::logged(same), "");
+}
+
+#[test]
 fn other_machines_may_come_in_and_that_is_told() {
     let dev = Dev::with(&["--ip", "0.0.0.0"]);
     let port = dev.address.strip_prefix("0.0.0.0:").expect("every address");

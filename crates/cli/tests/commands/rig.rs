@@ -55,6 +55,7 @@ impl Dev {
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = command(args);
         command.env("STEADFAST_ADDRESS", &self.address);
+        command.envs(self.http.iter().map(|http| ("STEADFAST_HTTP_ADDRESS", http)));
         command
     }
 

@@ -96,16 +96,18 @@ impl Worker {
     }
 
     /// Takes the next attempt and fails it.
-    pub(crate) fn fail_attempt(&mut self, why: &str) {
+    pub(crate) fn fail_attempt(&mut self, why: &str) -> PollActivityTaskQueueResponse {
+        let attempt = self.attempt();
         let request = RespondActivityTaskFailedRequest {
             namespace: "default".into(),
-            task_token: self.attempt().task_token,
+            task_token: attempt.task_token.clone(),
             identity: "worker-1".into(),
             failure: Some(failure("CardError", why)),
             ..RespondActivityTaskFailedRequest::default()
         };
         let done = self.runtime.block_on(self.client.respond_activity_task_failed(request));
         done.expect("taken");
+        attempt
     }
 
     /// Begins to wait for a task that does not come.

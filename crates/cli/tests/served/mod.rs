@@ -56,6 +56,12 @@ impl Serving {
         assert!(Command::new("kill").args(arguments).status().expect("kill starts").success());
     }
 
+    /// Asks it to stop; what it has said to standard error.
+    fn stop(self) -> String {
+        self.signal("TERM");
+        self.stopped()
+    }
+
     /// What the process says to standard error, once it has ended.
     fn stopped(mut self) -> String {
         assert_eq!(self.line(), "stopped");
@@ -76,6 +82,15 @@ impl Serving {
         stream.read_to_string(&mut answer).expect("an answer");
         answer
     }
+}
+
+/// A key that was made, and what a server that is to know it is told.
+fn made_key(namespace: &str, right: &str) -> (String, String) {
+    let made = steadfast(&["key", "create", "--namespace", namespace, "--right", right]).output();
+    let made = text(&made.expect("the binary starts").stdout);
+    let word = |name: &str| made.lines().find_map(|line| line.strip_prefix(name)).expect("a line");
+    let keys = word("environment").trim().strip_prefix("STEADFAST_KEYS='").expect("a variable");
+    (word("key").trim().to_owned(), keys.trim_end_matches('\'').to_owned())
 }
 
 const FREE: [&str; 5] = ["serve", "--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0"];
@@ -137,8 +152,7 @@ fn it_stops_within_a_second_while_pollers_wait() {
     while !serving.get("/metrics", "").contains(waiting) {}
 
     let asked = Instant::now();
-    serving.signal("TERM");
-    serving.stopped();
+    serving.stop();
     let took = asked.elapsed();
     assert!(took < Duration::from_secs(1), "it took {took:?}");
     for poll in polls {
@@ -158,8 +172,7 @@ fn flags_come_before_the_environment_and_that_before_the_file() {
         let serving = Serving::start(command.current_dir(&here));
         let data = serving.said("data").to_owned();
         assert!(!serving.said.iter().any(|line| line.starts_with("HTTP")), "the file says off");
-        serving.signal("TERM");
-        serving.stopped();
+        serving.stop();
         data.rsplit('/').next().expect("a name").to_owned()
     };
     assert_eq!(data(&mut steadfast(&["serve"])), "file.db");
@@ -170,19 +183,15 @@ fn flags_come_before_the_environment_and_that_before_the_file() {
 
 #[test]
 fn keys_that_were_made_are_asked_for() {
-    let made = steadfast(&["key", "create", "--namespace", "*", "--right", "read"]).output();
-    let made = text(&made.expect("the binary starts").stdout);
-    let word = |name: &str| made.lines().find_map(|line| line.strip_prefix(name)).expect("a line");
-    let keys = word("environment").trim().strip_prefix("STEADFAST_KEYS='").expect("a variable");
+    let (key, keys) = made_key("*", "read");
     let db = folder("serve_keys").join("a.db");
     let mut command = steadfast(&FREE);
-    command.arg("--db").arg(&db).env("STEADFAST_KEYS", keys.trim_end_matches('\''));
+    command.arg("--db").arg(&db).env("STEADFAST_KEYS", keys);
     let serving = Serving::start(&mut command);
     assert!(serving.get("/metrics", "").starts_with("HTTP/1.1 401"));
-    let header = format!("authorization: Bearer {}\r\n", word("key").trim());
+    let header = format!("authorization: Bearer {key}\r\n");
     assert!(serving.get("/metrics", &header).starts_with("HTTP/1.1 200"));
-    serving.signal("TERM");
-    serving.stopped();
+    serving.stop();
 }
 
 #[test]
@@ -191,8 +200,7 @@ fn what_is_logged_is_one_json_object_a_line_if_so_asked() {
     let mut command = steadfast(&FREE);
     command.args(["--log-level", "info", "--log-format", "json", "--db"]).arg(&db);
     let serving = Serving::start(&mut command);
-    serving.signal("TERM");
-    let logged = serving.stopped();
+    let logged = serving.stop();
     assert!(!logged.is_empty(), "something is logged");
     for line in logged.lines() {
         assert!(line.starts_with("{\"timestamp\":") && line.ends_with('}'), "{line}");

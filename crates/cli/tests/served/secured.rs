@@ -1,11 +1,11 @@
 //! Commands against a server that asks who calls: certificates and keys.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, process::Command};
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use steadfast::{App, Failure, WorkflowContext};
 
-use super::{FREE, Serving};
+use super::{FREE, Serving, made_key};
 use crate::{folder, steadfast, text};
 
 type Authority = CertifiedIssuer<'static, KeyPair>;
@@ -29,6 +29,24 @@ fn certificate(folder: &Path, name: &str, host: &str, authority: &Authority) {
     fs::write(folder.join(format!("{name}-key.pem")), key.serialize_pem()).expect("writable");
 }
 
+/// A server with a certificate for a host, by the authority `server-ca.pem`.
+fn secured(here: &Path, host: &str) -> Command {
+    certificate(here, "server", host, &authority(here, "server"));
+    let mut command = steadfast(&FREE);
+    command.args(["--tls-cert", "server.pem", "--tls-key", "server-key.pem", "--db", "a.db"]);
+    command.current_dir(here);
+    command
+}
+
+/// One that wants to see certificates, too: it lets `mine` in, and not `forged`.
+fn guarded(here: &Path, host: &str) -> Command {
+    certificate(here, "mine", "me", &authority(here, "clients"));
+    certificate(here, "forged", "me", &authority(here, "other"));
+    let mut command = secured(here, host);
+    command.args(["--tls-client-ca", "clients-ca.pem"]);
+    command
+}
+
 /// What `namespace describe default` comes to: the exit code, and the error.
 fn ask(here: &Path, serving: &Serving, flags: &[&str]) -> (Option<i32>, String) {
     let port = serving.said("gRPC").rsplit(':').next().expect("a port");
@@ -43,11 +61,8 @@ const OK: (Option<i32>, String) = (Some(0), String::new());
 #[test]
 fn a_server_is_believed_if_the_named_authority_vouches_for_it() {
     let here = folder("secured_server");
-    certificate(&here, "server", "localhost", &authority(&here, "server"));
     authority(&here, "other");
-    let mut command = steadfast(&FREE);
-    command.args(["--tls-cert", "server.pem", "--tls-key", "server-key.pem", "--db", "a.db"]);
-    let serving = Serving::start(command.current_dir(&here));
+    let serving = Serving::start(&mut secured(&here, "localhost"));
     assert_eq!(ask(&here, &serving, &["--tls-ca-path", "server-ca.pem"]), OK);
     let (code, error) = ask(&here, &serving, &["--tls-ca-path", "other-ca.pem"]);
     assert_eq!(code, Some(4), "{error}");
@@ -60,36 +75,25 @@ fn a_server_is_believed_if_the_named_authority_vouches_for_it() {
     let (code, error) = ask(&here, &serving, &["--tls-ca-path", "none.pem"]);
     assert_eq!(code, Some(2), "{error}");
     assert!(error.contains("--tls-ca-path none.pem cannot be read"), "{error}");
-    serving.signal("TERM");
-    serving.stopped();
+    serving.stop();
 }
 
 #[test]
 fn a_certificate_of_another_name_is_believed_if_that_name_is_given() {
     let here = folder("secured_name");
-    certificate(&here, "server", "engine.internal", &authority(&here, "server"));
-    let mut command = steadfast(&FREE);
-    command.args(["--tls-cert", "server.pem", "--tls-key", "server-key.pem", "--db", "a.db"]);
-    let serving = Serving::start(command.current_dir(&here));
+    let serving = Serving::start(&mut secured(&here, "engine.internal"));
     let trust = ["--tls-ca-path", "server-ca.pem"];
     let (code, error) = ask(&here, &serving, &trust);
     assert_eq!(code, Some(4), "{error}");
     let named = [&trust[..], &["--tls-server-name", "engine.internal"]].concat();
     assert_eq!(ask(&here, &serving, &named), OK);
-    serving.signal("TERM");
-    serving.stopped();
+    serving.stop();
 }
 
 #[test]
 fn a_server_that_wants_certificates_lets_in_who_has_one() {
     let here = folder("secured_clients");
-    certificate(&here, "server", "localhost", &authority(&here, "server"));
-    certificate(&here, "mine", "me", &authority(&here, "clients"));
-    certificate(&here, "forged", "me", &authority(&here, "other"));
-    let mut command = steadfast(&FREE);
-    command.args(["--tls-cert", "server.pem", "--tls-key", "server-key.pem", "--db", "a.db"]);
-    command.args(["--tls-client-ca", "clients-ca.pem"]);
-    let serving = Serving::start(command.current_dir(&here));
+    let serving = Serving::start(&mut guarded(&here, "localhost"));
     let with = |certificate: &[&str]| {
         ask(&here, &serving, &[&["--tls-ca-path", "server-ca.pem"][..], certificate].concat())
     };
@@ -99,22 +103,17 @@ fn a_server_that_wants_certificates_lets_in_who_has_one() {
         let (told, error) = with(certificate);
         assert_eq!(told, Some(code), "{certificate:?}: {error}");
     }
-    serving.signal("TERM");
-    serving.stopped();
+    serving.stop();
 }
 
 #[test]
 fn a_server_that_wants_keys_lets_in_who_has_one() {
     let here = folder("secured_keys");
-    let made = steadfast(&["key", "create", "--namespace", "default", "--right", "read"]).output();
-    let made = text(&made.expect("the binary starts").stdout);
-    let word =
-        |name: &str| made.lines().find_map(|line| line.strip_prefix(name)).expect("a line").trim();
-    let keys = word("environment").trim_start_matches("STEADFAST_KEYS='").trim_end_matches('\'');
+    let (key, keys) = made_key("default", "read");
     let mut command = steadfast(&FREE);
     command.args(["--db", "a.db"]).env("STEADFAST_KEYS", keys);
     let serving = Serving::start(command.current_dir(&here));
-    assert_eq!(ask(&here, &serving, &["--api-key", word("key")]), OK);
+    assert_eq!(ask(&here, &serving, &["--api-key", &key]), OK);
     let (code, error) = ask(&here, &serving, &[]);
     assert_eq!(code, Some(1));
     assert!(error.contains("asks for a key") && error.contains("--api-key"), "{error}");
@@ -122,11 +121,10 @@ fn a_server_that_wants_keys_lets_in_who_has_one() {
     assert_eq!(code, Some(1));
     assert!(error.contains("the key is not known"), "{error}");
     let mut command = steadfast(&["workflow", "terminate", "-w", "x", "--address"]);
-    command.arg(serving.said("gRPC")).env("STEADFAST_API_KEY", word("key"));
+    command.arg(serving.said("gRPC")).env("STEADFAST_API_KEY", &key);
     let output = command.output().expect("the binary starts");
     assert!(text(&output.stderr).contains("the key may not write"), "{output:?}");
-    serving.signal("TERM");
-    serving.stopped();
+    serving.stop();
 }
 
 /// What `errors` comes to, which asks the HTTP door: the exit code, and the error.
@@ -141,23 +139,13 @@ fn ask_http(here: &Path, serving: &Serving, flags: &[&str]) -> (Option<i32>, Str
 #[test]
 fn the_http_door_asks_for_the_same_certificates_and_keys() {
     let here = folder("secured_http");
-    certificate(&here, "server", "localhost", &authority(&here, "server"));
-    certificate(&here, "mine", "me", &authority(&here, "clients"));
-    certificate(&here, "forged", "me", &authority(&here, "other"));
-    let made = steadfast(&["key", "create", "--namespace", "default", "--right", "read"]).output();
-    let made = text(&made.expect("the binary starts").stdout);
-    let word =
-        |name: &str| made.lines().find_map(|line| line.strip_prefix(name)).expect("a line").trim();
-    let keys = word("environment").trim_start_matches("STEADFAST_KEYS='").trim_end_matches('\'');
-    let mut command = steadfast(&FREE);
-    command.args(["--tls-cert", "server.pem", "--tls-key", "server-key.pem", "--db", "a.db"]);
-    command.args(["--tls-client-ca", "clients-ca.pem"]).env("STEADFAST_KEYS", keys);
-    let serving = Serving::start(command.current_dir(&here));
+    let (key, keys) = made_key("default", "read");
+    let serving = Serving::start(guarded(&here, "localhost").env("STEADFAST_KEYS", keys));
     assert!(serving.said("HTTP").starts_with("https://"), "{:?}", serving.said);
     let trust = ["--tls-ca-path", "server-ca.pem"];
     let mine = ["--tls-cert-path", "mine.pem", "--tls-key-path", "mine-key.pem"];
     let forged = ["--tls-cert-path", "forged.pem", "--tls-key-path", "forged-key.pem"];
-    let key = ["--api-key", word("key")];
+    let key = ["--api-key", key.as_str()];
     let ask = |flags: &[&[&str]]| ask_http(&here, &serving, &flags.concat());
     assert_eq!(ask(&[&trust, &mine, &key]), OK);
     let (code, error) = ask(&[&trust, &mine]);
@@ -169,8 +157,7 @@ fn the_http_door_asks_for_the_same_certificates_and_keys() {
     }
     let (code, error) = ask(&[&key]);
     assert_eq!(code, Some(4), "plain: {error}");
-    serving.signal("TERM");
-    serving.stopped();
+    serving.stop();
 }
 
 async fn greeting(_: WorkflowContext, name: String) -> Result<String, Failure> {
@@ -181,17 +168,8 @@ async fn greeting(_: WorkflowContext, name: String) -> Result<String, Failure> {
 #[tokio::test(flavor = "multi_thread")]
 async fn programs_show_their_certificate_and_their_key() {
     let here = folder("secured_program");
-    certificate(&here, "server", "engine.internal", &authority(&here, "server"));
-    certificate(&here, "mine", "me", &authority(&here, "clients"));
-    let made = steadfast(&["key", "create", "--namespace", "default", "--right", "write"]).output();
-    let made = text(&made.expect("the binary starts").stdout);
-    let word =
-        |name: &str| made.lines().find_map(|line| line.strip_prefix(name)).expect("a line").trim();
-    let keys = word("environment").trim_start_matches("STEADFAST_KEYS='").trim_end_matches('\'');
-    let mut command = steadfast(&FREE);
-    command.args(["--tls-cert", "server.pem", "--tls-key", "server-key.pem", "--db", "a.db"]);
-    command.args(["--tls-client-ca", "clients-ca.pem"]).env("STEADFAST_KEYS", keys);
-    let serving = Serving::start(command.current_dir(&here));
+    let (key, keys) = made_key("default", "write");
+    let serving = Serving::start(guarded(&here, "engine.internal").env("STEADFAST_KEYS", keys));
     let port = serving.said("gRPC").rsplit(':').next().expect("a port");
     let read = |name: &str| fs::read(here.join(name)).expect("readable");
     let app = || {
@@ -201,7 +179,7 @@ async fn programs_show_their_certificate_and_their_key() {
             .tls_identity(read("mine.pem"), read("mine-key.pem"))
             .tls_server_name("engine.internal")
     };
-    let known = app().api_key(word("key")).start().await.expect("it starts");
+    let known = app().api_key(&key).start().await.expect("it starts");
     let greeted = known.client().start(greeting, "you".to_owned()).await.expect("it is let in");
     assert_eq!(greeted.result().await.expect("a result"), "Hello, you!");
     known.shutdown().await;
@@ -212,6 +190,5 @@ async fn programs_show_their_certificate_and_their_key() {
     unknown.shutdown().await;
     let unsayable = app().api_key("a\nb").start().await.expect_err("no header has a line break");
     assert!(unsayable.to_string().contains("API key"), "{unsayable}");
-    serving.signal("TERM");
-    serving.stopped();
+    serving.stop();
 }
