@@ -30,6 +30,26 @@ pub(crate) struct TaskToken {
     pub(crate) query_id: String,
 }
 
+/// The run that a token names. Other servers of this protocol begin their tokens like ours and go
+/// on in their own way; a task of theirs is one that is not found here, which workers and those
+/// who complete activities from outside know how to take.
+#[derive(Clone, PartialEq, Message)]
+#[expect(clippy::struct_field_names, reason = "they are ids, and named like everywhere else")]
+struct RunToken {
+    #[prost(string, tag = "1")]
+    namespace_id: String,
+    #[prost(string, tag = "2")]
+    workflow_id: String,
+    #[prost(string, tag = "3")]
+    run_id: String,
+}
+
+impl From<RunToken> for TaskToken {
+    fn from(RunToken { namespace_id, workflow_id, run_id }: RunToken) -> Self {
+        Self { namespace_id, workflow_id, run_id, ..Self::default() }
+    }
+}
+
 /// Where the next page of a history begins.
 #[derive(Clone, PartialEq, Message)]
 #[expect(clippy::struct_field_names, reason = "they are ids, and named like everywhere else")]
@@ -96,7 +116,9 @@ impl TaskToken {
         if bytes.is_empty() {
             return Err(Error::invalid("Task token not set on request."));
         }
-        let token = Self::decode(bytes).map_err(|_| Error::invalid("Invalid TaskToken."))?;
+        let invalid = |_| Error::invalid("Invalid TaskToken.");
+        let token =
+            Self::decode(bytes).or_else(|_| RunToken::decode(bytes).map(Self::from)).map_err(invalid)?;
         if token.workflow_id.is_empty() || token.namespace_id.is_empty() {
             return Err(Error::invalid("Invalid TaskToken."));
         }

@@ -222,6 +222,24 @@ async fn tokens_of_nobody_are_refused_and_change_nothing() {
     assert_eq!(rig.history("order-1", "").await.len(), 5);
 }
 
+/// Other servers begin their tokens like ours, and go on with a text where we have a number.
+#[tokio::test(start_paused = true)]
+async fn a_task_of_another_server_is_not_found() {
+    let rig = Rig::new().await;
+    rig.start("order-1").await;
+    let task = rig.next_task(QUEUE).await;
+    let of_another = |token: &[u8]| [token, &[6 << 3 | 2, 1, b'5']].concat();
+    let theirs = calls::Task { task_token: of_another(&task.task_token), ..task.clone() };
+    let error = rig.complete_task(&theirs, vec![complete("x")]).await.expect_err("not ours");
+    assert_eq!((error.code, error.message.as_str()), (Code::NotFound, "Workflow task not found."));
+    rig.complete_task(&task, vec![activity("charge")]).await.expect("taken");
+    let work = rig.next_activity().await;
+    let theirs = calls::Work { task_token: of_another(&work.task_token), ..work.clone() };
+    let error = rig.complete_activity(&theirs, "x").await.expect_err("not ours");
+    assert_eq!(error.code, Code::NotFound, "{error}");
+    rig.complete_activity(&work, "done").await.expect("taken");
+}
+
 #[tokio::test(start_paused = true)]
 #[expect(deprecated, reason = "how workers still tell their build")]
 async fn the_build_that_did_a_task_is_in_the_history() {

@@ -105,6 +105,22 @@ async fn an_activity_that_is_paused_while_it_runs_hears_so_and_is_not_tried_agai
 }
 
 #[tokio::test(start_paused = true)]
+async fn one_that_is_paused_and_reset_while_it_runs_hears_of_both() {
+    let rig = Rig::new().await;
+    rig.start("order-1").await;
+    rig.step(vec![activity("a")]).await;
+    let work = rig.next_activity().await;
+    pause(&rig, "a").await.expect("paused");
+    reset(&rig, "a").await.expect("reset");
+    let heard = rig.heartbeat(&work, "1").await.expect("taken");
+    assert!(heard.activity_paused && heard.activity_reset, "{heard:?}");
+    rig.fail_activity(&work, "no network").await.expect("taken");
+    assert_eq!(rig.poll_activity(QUEUE).await, Work::default());
+    reset(&rig, "a").await.expect("now it waits, and goes on");
+    assert_eq!(rig.next_activity().await.attempt, 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn c_101_one_attempt_is_at_most_one_also_through_a_pause() {
     let told = survives(async |rig: &Rig| {
         rig.start("order-1").await;

@@ -83,14 +83,15 @@ pub(crate) fn unpause(tx: &mut Tx<'_>, input: &UnpauseActivity) -> Result<(), Re
 }
 
 /// Makes activities count their attempts anew. A worker that has one is told by its heartbeat, and
-/// what it is at counts as the first.
+/// what it is at counts as the first. Paused ones that wait go on, unless they are to stay; one that
+/// a worker has stays paused either way, so that its worker hears of both.
 pub(crate) fn reset(tx: &mut Tx<'_>, input: &ResetActivity) -> Result<(), Refused> {
     for id in select(tx.run, &input.selector)? {
         let Some(activity) = tx.run.activities.get_mut(&id) else { continue };
         if input.restore_options {
             restore(activity);
         }
-        if !input.keep_paused {
+        if !input.keep_paused && !activity.is_started() {
             activity.row.pause = None;
             activity.row.park = None;
         }

@@ -21,7 +21,6 @@ use crate::{
     matching::QueueName,
     query::{Answer, Waiting},
     shard::{Address, Desk, Job, earlier},
-    token::TaskToken,
 };
 
 impl Engine {
@@ -75,7 +74,7 @@ impl Engine {
         &self,
         request: RespondQueryTaskCompletedRequest,
     ) -> Result<RespondQueryTaskCompletedResponse, Error> {
-        let token = TaskToken::read(&request.task_token)?;
+        let token = self.task_token(&request.task_token, &request.namespace)?;
         let gone = || Error::not_found("query task not found, or already expired");
         let waiting = self.shared().queries.remove(&token.query_id).ok_or_else(gone)?;
         let answer = match request.completed_type() {

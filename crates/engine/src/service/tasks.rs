@@ -116,8 +116,9 @@ impl Engine {
 
     /// The token of a task, if it is of the namespace that the request names.
     pub(super) fn task_token(&self, bytes: &[u8], namespace: &str) -> Result<TaskToken, Error> {
+        let named = if namespace.is_empty() { None } else { Some(self.namespace(namespace)?) };
         let token = TaskToken::read(bytes)?;
-        if !namespace.is_empty() && self.namespace(namespace)?.id != token.namespace_id {
+        if named.is_some_and(|it| it.id != token.namespace_id) {
             return Err(Error::invalid(
                 "Operation requested with a token from a different namespace.",
             ));
