@@ -15,7 +15,7 @@ use crate::{
     parked::Park,
     run::Run,
     span::{instant_to_wire, kept, to_wire},
-    state::{Activity, Pause},
+    state::{Activity, Pause, UNVERSIONED},
 };
 
 impl Run {
@@ -37,7 +37,7 @@ impl Run {
             parent_execution: self.parent(),
             execution_time: Some(instant_to_wire(execution_at)),
             memo: Some(self.memo().cloned().unwrap_or_default()),
-            search_attributes: Some(self.search_attributes().cloned().unwrap_or_default()),
+            search_attributes: Some(self.shown_attributes()),
             task_queue: self.task_queue().to_owned(),
             state_transition_count: state.transitions,
             history_size_bytes: state.history_bytes,
@@ -47,6 +47,26 @@ impl Run {
             priority: started.priority.clone(),
             ..WorkflowExecutionInfo::default()
         }
+    }
+
+    /// Its search attributes, and the builds of its workers. These are not searched by: a run would
+    /// have to be listed anew for its first task, which most runs have soon after their start.
+    fn shown_attributes(&self) -> common::SearchAttributes {
+        let mut shown = self.search_attributes().cloned().unwrap_or_default();
+        let builds = &self.state.builds;
+        if !builds.is_empty() {
+            let unversioned = builds.iter().any(|it| it.starts_with(UNVERSIONED));
+            let first = unversioned.then_some(UNVERSIONED).into_iter();
+            let all: serde_json::Value = first.chain(builds.iter().map(String::as_str)).collect();
+            let encoding = ("encoding".to_owned(), b"json/plain".to_vec());
+            let payload = common::Payload {
+                metadata: [encoding].into_iter().collect(),
+                data: all.to_string().into_bytes(),
+                ..common::Payload::default()
+            };
+            shown.indexed_fields.insert("BuildIds".to_owned(), payload);
+        }
+        shown
     }
 
     /// How it was started.

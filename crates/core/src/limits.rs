@@ -76,3 +76,9 @@ impl Default for Limits {
         }
     }
 }
+
+/// How many builds of its workers a run remembers.
+pub(crate) const BUILDS_MAX: usize = 10;
+
+/// How long the name of a build may be, to be remembered.
+pub(crate) const BUILD_BYTES_MAX: usize = 1_000;

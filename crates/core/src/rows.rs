@@ -173,7 +173,7 @@ impl Stored {
             run.activities.insert(id, activity);
         }
         for (id, row) in self.children {
-            let child = restore_child(attributes(events, id)?, row).ok_or(MissingEvent(id))?;
+            let child = restore_child(events.get(&id), row).ok_or(MissingEvent(id))?;
             run.children.insert(id, child);
         }
         for (id, row) in self.externals {
@@ -250,12 +250,15 @@ fn restore_activity(attributes: &Attributes, row: ActivityRow) -> Option<Activit
     Some(Activity { scheduled: Arc::new(scheduled.clone()), row })
 }
 
-fn restore_child(attributes: &Attributes, row: ChildRow) -> Option<Child> {
-    let Attributes::StartChildWorkflowExecutionInitiatedEventAttributes(initiated) = attributes
+fn restore_child(event: Option<&HistoryEvent>, row: ChildRow) -> Option<Child> {
+    let HistoryEvent { user_metadata, attributes, .. } = event?;
+    let Attributes::StartChildWorkflowExecutionInitiatedEventAttributes(initiated) =
+        attributes.as_ref()?
     else {
         return None;
     };
-    Some(Child { initiated: Arc::new(initiated.clone()), row })
+    let user_metadata = user_metadata.clone().map(Arc::new);
+    Some(Child { initiated: Arc::new(initiated.clone()), user_metadata, row })
 }
 
 fn restore_external(attributes: &Attributes, row: ExternalRow) -> Option<External> {

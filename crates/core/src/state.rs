@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use steadfast_proto::{activity, common, enums, failure, history, update};
+use steadfast_proto::{activity, common, enums, failure, history, sdk, update};
 use steadfast_retry::Timestamp;
 
 use crate::{
@@ -19,6 +19,9 @@ use crate::{
 };
 
 pub use crate::letter::{Message, Notice, Target, Told};
+
+/// Of workers whose tasks are not given out by their builds.
+pub(crate) const UNVERSIONED: &str = "unversioned";
 
 /// The attributes of a run's first event.
 pub type Started = history::WorkflowExecutionStartedEventAttributes;
@@ -136,6 +139,10 @@ pub struct State {
     /// When it goes on by itself, once it has failed and a resume policy has taken it.
     #[prost(message, optional, tag = "45")]
     pub resume: Option<RunResume>,
+    /// The builds of the workers that did its tasks, in the words of the attribute `BuildIds`; the
+    /// newest of them, if there were many.
+    #[prost(string, repeated, tag = "46")]
+    pub builds: Vec<String>,
 }
 
 /// What Cadence's policy says of a workflow and the public one cannot. In these terms a workflow that
@@ -377,6 +384,8 @@ pub struct Timer {
 pub struct Child {
     /// What the workflow asked for.
     pub initiated: Arc<history::StartChildWorkflowExecutionInitiatedEventAttributes>,
+    /// What the workflow wrote about it; the child's own first event has it too.
+    pub user_metadata: Option<Arc<sdk::UserMetadata>>,
     /// How far it is.
     pub row: ChildRow,
 }

@@ -117,8 +117,9 @@ impl TaskToken {
             return Err(Error::invalid("Task token not set on request."));
         }
         let invalid = |_| Error::invalid("Invalid TaskToken.");
-        let token =
-            Self::decode(bytes).or_else(|_| RunToken::decode(bytes).map(Self::from)).map_err(invalid)?;
+        let token = Self::decode(bytes)
+            .or_else(|_| RunToken::decode(bytes).map(Self::from))
+            .map_err(invalid)?;
         if token.workflow_id.is_empty() || token.namespace_id.is_empty() {
             return Err(Error::invalid("Invalid TaskToken."));
         }

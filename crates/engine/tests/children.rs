@@ -1,7 +1,11 @@
 //! Children and their parents, and what workflows say to others.
 
 use steadfast_engine::Code;
-use steadfast_proto::enums::{ParentClosePolicy as Policy, WorkflowExecutionStatus as Status};
+use steadfast_proto::{
+    common,
+    enums::{ParentClosePolicy as Policy, WorkflowExecutionStatus as Status},
+    sdk,
+};
 
 use crate::common::{
     QUEUE, Rig, cancel_external, child, child_with, complete, continue_as_new, fail, queue,
@@ -129,6 +133,23 @@ async fn a_child_whose_id_is_taken_is_not_started_and_its_parent_hears_so() {
         told.await,
         "StartChildWorkflowExecutionInitiated StartChildWorkflowExecutionFailed"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_workflow_says_of_its_child_is_shown_with_the_child() {
+    let told = survives(async |rig: &Rig| {
+        rig.start("order-1").await;
+        let summary = common::Payload { data: b"\"a parcel\"".to_vec(), ..Default::default() };
+        let mut young = child("child-1");
+        young.user_metadata =
+            Some(sdk::UserMetadata { summary: Some(summary), ..sdk::UserMetadata::default() });
+        rig.step(vec![young]).await;
+        rig.step_on("children", vec![]).await;
+        let seen = rig.describe("child-1").await.expect("a child").execution_config;
+        let summary = seen.and_then(|it| it.user_metadata).and_then(|it| it.summary);
+        String::from_utf8(summary.expect("a summary").data).expect("text")
+    });
+    assert_eq!(told.await, "\"a parcel\"");
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,7 +3,9 @@
 use steadfast_engine::Code;
 use steadfast_proto::{
     enums::{IndexedValueType as Type, WorkflowExecutionStatus as Status},
-    filter, workflowservice as ws,
+    filter,
+    history::history_event::Attributes,
+    workflowservice as ws,
     workflowservice::{
         list_closed_workflow_executions_request::Filters as Closed,
         list_open_workflow_executions_request::Filters as Open,
@@ -11,7 +13,8 @@ use steadfast_proto::{
 };
 
 use crate::common::{
-    NAMESPACE, QUEUE, Rig, attributes, child, complete, execution, fail, survives, timer, upsert,
+    NAMESPACE, QUEUE, Rig, attributes, child, child_with, complete, execution, fail, survives,
+    timer, upsert,
 };
 
 async fn with_attributes(rig: &Rig) {
@@ -37,6 +40,37 @@ async fn a_list_shows_at_once_what_was_started_closed_or_changed() {
         String::new()
     });
     told.await;
+}
+
+/// SDKs read them by it; older ones do not send it.
+#[tokio::test(start_paused = true)]
+#[expect(clippy::wildcard_enum_match_arm, reason = "all other events carry none")]
+async fn attributes_have_their_types_in_the_history() {
+    let rig = Rig::new().await;
+    with_attributes(&rig).await;
+    let start = rig.start_with("order-1", |it| {
+        it.search_attributes = Some(attributes("Customer", "[\"ann\"]"));
+    });
+    start.await.expect("a start");
+    let young = child_with("child-1", |it| {
+        it.search_attributes = Some(attributes("Customer", "\"bob\""));
+    });
+    rig.step(vec![upsert("Amount", "[7]"), young]).await;
+    let mut events = rig.history("order-1", "").await;
+    events.extend(rig.history("child-1", "").await);
+    let given = events.into_iter().filter_map(|event| match event.attributes? {
+        Attributes::WorkflowExecutionStartedEventAttributes(it) => it.search_attributes,
+        Attributes::UpsertWorkflowSearchAttributesEventAttributes(it) => it.search_attributes,
+        Attributes::StartChildWorkflowExecutionInitiatedEventAttributes(it) => it.search_attributes,
+        _ => None,
+    });
+    let typed: Vec<_> = given
+        .flat_map(|it| it.indexed_fields)
+        .map(|(name, it)| (name, String::from_utf8_lossy(&it.metadata["type"]).into_owned()))
+        .collect();
+    let [customer, amount] =
+        [("Customer", "Keyword"), ("Amount", "Int")].map(|(a, b)| (a.to_owned(), b.to_owned()));
+    assert_eq!(typed, [customer.clone(), amount, customer.clone(), customer]);
 }
 
 #[tokio::test(start_paused = true)]

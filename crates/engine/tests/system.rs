@@ -12,7 +12,8 @@ async fn what_is_said_to_work_are_things_that_work() {
     let can = info.capabilities.expect("capabilities");
     assert!(can.encoded_failure_attributes && can.upsert_memo && can.sdk_metadata);
     assert!(can.eager_workflow_start && can.activity_failure_include_heartbeat);
-    assert!(!can.nexus && !can.build_id_based_versioning && !can.server_scaled_deployments);
+    assert!(can.build_id_based_versioning, "workers tell their build by it");
+    assert!(!can.nexus && !can.server_scaled_deployments);
     let request = ws::DescribeNamespaceRequest {
         namespace: NAMESPACE.to_owned(),
         ..ws::DescribeNamespaceRequest::default()

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use steadfast_proto::history;
+use steadfast_proto::{history, sdk};
 
 use super::request_id;
 use crate::{
@@ -14,10 +14,12 @@ pub(super) fn initiated(
     run: &mut Run,
     id: i64,
     event: &history::StartChildWorkflowExecutionInitiatedEventAttributes,
+    metadata: Option<&sdk::UserMetadata>,
 ) {
     let request_id = request_id(&run.identity.run_id, id);
     let row = ChildRow { request_id, ..ChildRow::default() };
-    run.children.insert(id, Child { initiated: Arc::new(event.clone()), row });
+    let user_metadata = metadata.cloned().map(Arc::new);
+    run.children.insert(id, Child { initiated: Arc::new(event.clone()), user_metadata, row });
 }
 
 pub(super) fn started(

@@ -90,7 +90,7 @@ pub(crate) fn event(run: &mut Run, event: &HistoryEvent) {
             timer::ended(run, timer.started_event_id);
         }
         Attributes::StartChildWorkflowExecutionInitiatedEventAttributes(child) => {
-            child::initiated(run, id, child);
+            child::initiated(run, id, child, event.user_metadata.as_ref());
         }
         Attributes::StartChildWorkflowExecutionFailedEventAttributes(child) => {
             child::ended(run, child.initiated_event_id);

@@ -1,9 +1,14 @@
 //! The workflow task.
 
-use steadfast_proto::{enums, history};
+use steadfast_proto::{common, enums, history};
 
 use super::{child, external};
-use crate::{run::Run, span::from_wire, state::WorkflowTask};
+use crate::{
+    limits::{BUILD_BYTES_MAX, BUILDS_MAX},
+    run::Run,
+    span::from_wire,
+    state::{UNVERSIONED, WorkflowTask},
+};
 
 pub(super) fn scheduled(
     run: &mut Run,
@@ -40,11 +45,33 @@ pub(super) fn started(
     }
 }
 
+#[expect(deprecated, reason = "how workers still tell their build")]
 pub(super) fn completed(run: &mut Run, event: &history::WorkflowTaskCompletedEventAttributes) {
     run.state.task = None;
     run.state.task_attempt = 1;
     run.state.task_trouble = None;
     run.state.previous_started_event_id = event.started_event_id;
+    if let Some(build) = &event.worker_version {
+        done_by(run, build);
+    }
+}
+
+fn done_by(run: &mut Run, build: &common::WorkerVersionStamp) {
+    if build.build_id.is_empty() || build.build_id.len() > BUILD_BYTES_MAX {
+        return;
+    }
+    let kind = if build.use_versioning { "versioned" } else { UNVERSIONED };
+    let builds = &mut run.state.builds;
+    let is_known = |it: &String| {
+        it.strip_prefix(kind).and_then(|it| it.strip_prefix(':')) == Some(&build.build_id)
+    };
+    if builds.iter().any(is_known) {
+        return;
+    }
+    if builds.len() == BUILDS_MAX {
+        builds.remove(0);
+    }
+    builds.push(format!("{kind}:{}", build.build_id));
 }
 
 /// What a run asked of others before it was reset keeps its request ids, by which those know that

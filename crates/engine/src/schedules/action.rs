@@ -6,7 +6,11 @@ use steadfast_core::{Started, Timestamp, policy, schedule::Pending, schedule::Sc
 use steadfast_proto::{common, workflow::NewWorkflowExecutionInfo};
 use steadfast_store::SearchType;
 
-use crate::{namespaces::Namespace, start, visibility};
+use crate::{
+    namespaces::Namespace,
+    start,
+    visibility::{self, Schema},
+};
 
 /// Who starts the workflows of a schedule.
 pub(crate) fn identity(namespace: &Namespace, schedule_id: &str) -> String {
@@ -21,7 +25,9 @@ pub(crate) fn started(
     pending: &Pending,
 ) -> impl FnOnce(&str, Timestamp) -> Started + use<> {
     let action = schedule.action().cloned().unwrap_or_default();
+    let schema = Schema::new(namespace.search_attributes());
     let attributes = attributes(&action, schedule_id, Timestamp(pending.nominal));
+    let attributes = visibility::with_types(attributes, &schema);
     let state = schedule.state();
     let started = Started {
         workflow_type: action.workflow_type,

@@ -157,7 +157,7 @@ impl Engine {
             retry_policy,
             cron_schedule: request.cron_schedule,
             memo: request.memo,
-            search_attributes: request.search_attributes,
+            search_attributes: typed(namespace, request.search_attributes),
             header: request.header,
             workflow_id: request.workflow_id,
             completion_callbacks: request.completion_callbacks,
@@ -174,6 +174,15 @@ impl Engine {
             cadence: None,
         })
     }
+}
+
+/// Search attributes as their reader finds them in the history: with the types that they have here.
+fn typed(
+    namespace: &Namespace,
+    attributes: Option<common::SearchAttributes>,
+) -> Option<common::SearchAttributes> {
+    let schema = Schema::new(namespace.search_attributes());
+    attributes.map(|given| visibility::with_types(given, &schema))
 }
 
 /// A checked start.

@@ -27,6 +27,8 @@ impl Engine {
                 internal_error_differentiation: true,
                 activity_failure_include_heartbeat: true,
                 supports_schedules: true,
+                // Workers tell their build where it is read from; it decides nothing here.
+                build_id_based_versioning: true,
                 encoded_failure_attributes: true,
                 upsert_memo: true,
                 eager_workflow_start: true,

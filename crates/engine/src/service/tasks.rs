@@ -220,7 +220,7 @@ impl Job for CompleteJob {
         let answers = std::mem::take(&mut request.query_results).into_iter().collect();
         let answered = take_answered(desk, number, answers);
         let mut wishes = wishes(desk, &request, process);
-        let outcome = match check_attributes(desk, &token, &request) {
+        let outcome = match check_attributes(desk, &token, &mut request) {
             Ok(()) => {
                 let input = Input::CompleteWorkflowTask(Box::new(completion(&token, request)));
                 desk.apply_with(number, input, &mut wishes)
@@ -276,13 +276,14 @@ impl Job for FailJob {
     }
 }
 
-/// Search attributes are checked before the run sees them: only the namespace knows their types.
+/// Search attributes are checked before the run sees them, and get their types, which SDKs read
+/// them by: only the namespace knows these.
 fn check_attributes(
     desk: &Desk<'_>,
     token: &TaskToken,
-    request: &RespondWorkflowTaskCompletedRequest,
+    request: &mut RespondWorkflowTaskCompletedRequest,
 ) -> Result<(), BadCommand> {
-    let mut given = request.commands.iter().filter_map(search_attributes).peekable();
+    let mut given = request.commands.iter_mut().filter_map(search_attributes).peekable();
     if given.peek().is_none() {
         return Ok(());
     }
@@ -292,19 +293,20 @@ fn check_attributes(
     let schema = Schema::new(namespace.search_attributes());
     for attributes in given {
         visibility::search_values(attributes, &schema).map_err(bad)?;
+        *attributes = visibility::with_types(std::mem::take(attributes), &schema);
     }
     Ok(())
 }
 
 /// The search attributes that a command sets.
-fn search_attributes(command: &Command) -> Option<&SearchAttributes> {
-    let attributes = command.attributes.as_ref()?;
+fn search_attributes(command: &mut Command) -> Option<&mut SearchAttributes> {
+    let attributes = command.attributes.as_mut()?;
     if let Attributes::UpsertWorkflowSearchAttributesCommandAttributes(it) = attributes {
-        it.search_attributes.as_ref()
+        it.search_attributes.as_mut()
     } else if let Attributes::StartChildWorkflowExecutionCommandAttributes(it) = attributes {
-        it.search_attributes.as_ref()
+        it.search_attributes.as_mut()
     } else if let Attributes::ContinueAsNewWorkflowExecutionCommandAttributes(it) = attributes {
-        it.search_attributes.as_ref()
+        it.search_attributes.as_mut()
     } else {
         None
     }

@@ -17,7 +17,7 @@ use steadfast_core::{
     ExternalInitiated, ExternalRefused, Identity, Input, Parent, Refused, Run, Signal, Start,
 };
 use steadfast_proto::{
-    common, enums, history::StartChildWorkflowExecutionInitiatedEventAttributes as Initiated,
+    common, enums, history::StartChildWorkflowExecutionInitiatedEventAttributes as Initiated, sdk,
 };
 use steadfast_store::RunNumber;
 
@@ -178,6 +178,7 @@ pub(super) fn start_child(desk: &mut Desk<'_>, parent: RunNumber, initiated_even
         request_id: child.row.request_id.clone(),
         initiated_event_id,
         asked,
+        user_metadata: child.user_metadata.clone(),
     };
     post(desk, letter);
 }
@@ -268,6 +269,7 @@ struct StartChildJob {
     request_id: String,
     initiated_event_id: i64,
     asked: Arc<Initiated>,
+    user_metadata: Option<Arc<sdk::UserMetadata>>,
 }
 
 impl Job for StartChildJob {
@@ -342,7 +344,7 @@ impl StartChildJob {
         let start = Start {
             identity,
             started,
-            user_metadata: None,
+            user_metadata: self.user_metadata.as_deref().cloned(),
             links: Vec::new(),
             request_id: self.request_id.clone(),
             signal: None,
