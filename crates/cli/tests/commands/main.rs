@@ -5,6 +5,7 @@ mod dev;
 mod failures;
 mod rig;
 mod rust_sdk;
+mod rust_sdk_crashes;
 mod rust_sdk_more;
 mod schedules;
 mod server;

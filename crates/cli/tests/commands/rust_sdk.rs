@@ -1,27 +1,15 @@
 //! Workers and clients of the Rust SDK at a server: the same code as in a program that embeds it.
 
-use std::{
-    net::TcpListener,
-    path::Path,
-    sync::atomic::{AtomicU32, Ordering},
-    time::Duration,
-};
+use std::time::Duration;
 
 use steadfast::{
     ActivityContext, App, ClientError, Failure, ReplayError, Replayer, RetryPolicy, StateCell,
-    Workflow, WorkflowContext, WorkflowError,
+    Workflow, WorkflowContext,
 };
 
 use crate::rig::{Dev, text};
 
-/// Attempts over the limit of the policy, of all activities.
-#[derive(Default)]
-struct Beyond(AtomicU32);
-
 async fn charge(ctx: ActivityContext, order: u32) -> Result<String, Failure> {
-    if ctx.attempt() > ctx.info().max_attempts.unwrap_or(u32::MAX) {
-        ctx.state::<Beyond>().expect("a counter").0.fetch_add(1, Ordering::SeqCst);
-    }
     if ctx.attempt() <= order % 3 {
         return Err(Failure::new("the bank is asleep").of_type("BankAsleep"));
     }
@@ -63,7 +51,6 @@ async fn app(address: &str) -> App {
         .workflow(order)
         .workflow(approval)
         .activity(charge)
-        .state(Beyond::default())
         .task_queue("orders")
         .start()
         .await
@@ -88,41 +75,6 @@ async fn messages_and_errors_are_the_same_over_the_network() {
     let nobody = app.client().workflow::<u32>("nobody").result().await.unwrap_err();
     assert!(nobody.to_string().contains("not found"), "{nobody}");
     app.shutdown().await;
-}
-
-fn serve(port: u16, file: &Path) -> Dev {
-    let (port, file) = (port.to_string(), file.display().to_string());
-    Dev::at(&port, &["--db-filename", &file])
-}
-
-/// On the real clock: what is killed is a real process.
-#[tokio::test(flavor = "multi_thread")]
-async fn workers_go_on_when_the_server_is_killed_under_them() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("flows.db");
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let mut dev = serve(port, &file);
-    let app = app(&dev.address).await;
-    let mut runs = Vec::new();
-    for number in 0..60 {
-        let start = app.client().start(order, number).id(format!("order-{number}"));
-        runs.push(start.await.unwrap());
-    }
-    dev.child.kill().unwrap();
-    dev.child.wait().unwrap();
-    let mut dev = serve(port, &file);
-    for (number, run) in (0..).zip(&runs) {
-        // The connection may have been cut while the result was waited for.
-        let paid = loop {
-            match run.result().await {
-                Err(WorkflowError::Client(_)) => tokio::task::yield_now().await,
-                paid => break paid.unwrap(),
-            }
-        };
-        assert_eq!(paid, format!("order {number} is paid"));
-    }
-    app.shutdown().await;
-    dev.child.kill().unwrap();
 }
 
 /// Another step than what was recorded.

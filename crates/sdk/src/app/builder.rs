@@ -233,7 +233,8 @@ impl AppBuilder {
         Self { cached_workflows: limit, ..self }
     }
 
-    /// How long a shutdown waits for activities that are under way.
+    /// How long a shutdown waits for activities that are under way, and for a server that is away to
+    /// hear how they ended; ten seconds, if nothing is said.
     pub fn shutdown_patience(self, span: Duration) -> Self {
         Self { patience: span, ..self }
     }

@@ -54,6 +54,9 @@ pub(crate) struct Own {
 impl App {
     /// An application on `sqlite:` and a file, on `memory:`, or as a worker of the server at
     /// `host:port`.
+    ///
+    /// A worker of a server outlives it: while the server is away it asks again, at most every few
+    /// seconds, and goes on where it was when it is back. What activities do meanwhile is told then.
     pub fn builder(target: impl Into<String>) -> AppBuilder {
         AppBuilder::new(target.into())
     }

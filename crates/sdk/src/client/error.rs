@@ -43,7 +43,8 @@ pub enum ClientError {
     /// A value cannot be written, or is not of the type that was expected.
     #[error(transparent)]
     Codec(#[from] CodecError),
-    /// Anything else that the engine said.
+    /// Anything else that the engine said, or [`Code::Unavailable`] if a server was away for longer than
+    /// it was asked again.
     #[error(transparent)]
     Service(Error),
 }

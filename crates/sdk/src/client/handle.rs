@@ -3,7 +3,6 @@
 use std::marker::PhantomData;
 
 use serde::{Serialize, de::DeserializeOwned};
-use steadfast_engine::Code;
 use steadfast_proto::{
     common::WorkflowExecution,
     enums::{HistoryEventFilterType, WorkflowExecutionStatus},
@@ -20,6 +19,8 @@ use super::{
 use crate::{error::Failure, payload};
 
 /// A workflow that was started.
+///
+/// It outlives the server's connection, as [`Client`] does.
 ///
 /// ```no_run
 /// # async fn f(client: steadfast::Client) -> Result<(), Box<dyn std::error::Error>> {
@@ -60,6 +61,10 @@ impl<T: DeserializeOwned> WorkflowHandle<T> {
     }
 
     /// Waits for its result: that of the last run, if it goes on as a new one.
+    ///
+    /// It waits as long as the workflow takes. A server that is away meanwhile is asked again when it
+    /// is back, however long that takes; `tokio::time::timeout` around it is for those who have less
+    /// time.
     pub async fn result(&self) -> Result<T, WorkflowError> {
         let mut execution = self.execution.clone();
         loop {
@@ -232,7 +237,7 @@ impl<T: DeserializeOwned> WorkflowHandle<T> {
                 ..ws::GetWorkflowExecutionHistoryRequest::default()
             };
             let page = match self.client.door.get_workflow_execution_history(request).await {
-                Err(error) if error.code == Code::DeadlineExceeded => {
+                Err(error) if self.client.door.asks_again(&error) => {
                     next_page_token = Vec::new();
                     continue;
                 }

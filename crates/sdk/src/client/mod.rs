@@ -35,6 +35,11 @@ use crate::{door::Door, input::Input, payload, workflow::Registry, workflow::Wor
 /// It is cheap to clone, and lives as long as the application or the server. An application without
 /// workflows and activities takes no work: it is nothing but a client.
 ///
+/// A server that is away, or has too much to do, is asked again for half a minute before a call fails
+/// with [`ClientError::Service`]: it may be restarted under a program that goes on. A call that was
+/// cut off is made again as the same request, so that a workflow is not started twice and a signal is
+/// not sent twice. Whoever waits for a result waits on, however long the server is away.
+///
 /// ```no_run
 /// # use steadfast::{App, Failure, WorkflowContext};
 /// # async fn order(ctx: WorkflowContext, id: String) -> Result<String, Failure> { Ok(id) }

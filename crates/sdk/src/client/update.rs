@@ -3,7 +3,6 @@
 use std::{future::IntoFuture, marker::PhantomData, pin::Pin};
 
 use serde::{Serialize, de::DeserializeOwned};
-use steadfast_engine::Code;
 use steadfast_proto::{
     common::{Payloads, WorkflowExecution},
     enums::UpdateWorkflowExecutionLifecycleStage as Stage,
@@ -140,7 +139,7 @@ impl<R: DeserializeOwned> UpdateHandle<R> {
         &self.reference.update_id
     }
 
-    /// Waits for what comes of it.
+    /// Waits for what comes of it. A server that is away meanwhile is asked again when it is back.
     pub async fn result(self) -> Result<R, ClientError> {
         match self.outcome {
             Some(outcome) => read(outcome),
@@ -162,7 +161,7 @@ impl<R: DeserializeOwned> UpdateHandle<R> {
                         return Ok(value);
                     }
                 }
-                Err(error) if error.code == Code::DeadlineExceeded => {}
+                Err(error) if self.client.door.asks_again(&error) => {}
                 Err(error) => return Err(error.into()),
             }
         }

@@ -1,13 +1,15 @@
 //! The way to an engine: in this process, or over the network. Workers and clients do not know which.
 
 mod access;
+#[cfg(feature = "remote")]
+mod again;
 mod history;
 #[cfg(feature = "remote")]
 mod remote;
 
 use std::fmt;
 
-use steadfast_engine::{Engine, Error};
+use steadfast_engine::{Code, Engine, Error};
 use steadfast_proto::{
     operatorservice::{AddSearchAttributesRequest, AddSearchAttributesResponse},
     workflowservice as ws,
@@ -29,9 +31,9 @@ pub(crate) enum Door {
     Remote(Box<Remote>),
 }
 
-/// One function a call, the same on both ways.
+/// One function a call, the same on both ways. The first word says how often a server is asked.
 macro_rules! calls {
-    ($($name:ident: $request:ident -> $response:ident;)+) => {
+    ($often:ident; $($name:ident: $request:ident -> $response:ident;)+) => {
         impl Door {
             $(
                 pub(crate) async fn $name(
@@ -41,7 +43,7 @@ macro_rules! calls {
                     match self {
                         Self::Embedded(engine) => Box::pin(engine.$name(request)).await,
                         #[cfg(feature = "remote")]
-                        Self::Remote(remote) => remote.$name(request).await,
+                        Self::Remote(remote) => Box::pin(remote.$name(request)).await,
                     }
                 }
             )+
@@ -51,8 +53,12 @@ macro_rules! calls {
         impl Remote {
             $(
                 async fn $name(&self, request: ws::$request) -> Result<ws::$response, Error> {
-                    let called = self.client().$name(self.request(request)).await;
-                    called.map(tonic::Response::into_inner).map_err(|status| remote::error(&status))
+                    let call = || async {
+                        let called = self.client().$name(self.request(request.clone())).await;
+                        let answer = called.map_err(|status| remote::error(&status))?;
+                        Ok(answer.into_inner())
+                    };
+                    again::$often(call).await
                 }
             )+
         }
@@ -60,6 +66,13 @@ macro_rules! calls {
 }
 
 calls! {
+    once;
+    poll_activity_task_queue: PollActivityTaskQueueRequest -> PollActivityTaskQueueResponse;
+    poll_workflow_task_queue: PollWorkflowTaskQueueRequest -> PollWorkflowTaskQueueResponse;
+}
+
+calls! {
+    until_answered;
     count_workflow_executions: CountWorkflowExecutionsRequest -> CountWorkflowExecutionsResponse;
     create_schedule: CreateScheduleRequest -> CreateScheduleResponse;
     delete_schedule: DeleteScheduleRequest -> DeleteScheduleResponse;
@@ -72,9 +85,7 @@ calls! {
     list_schedules: ListSchedulesRequest -> ListSchedulesResponse;
     list_workflow_executions: ListWorkflowExecutionsRequest -> ListWorkflowExecutionsResponse;
     patch_schedule: PatchScheduleRequest -> PatchScheduleResponse;
-    poll_activity_task_queue: PollActivityTaskQueueRequest -> PollActivityTaskQueueResponse;
     poll_workflow_execution_update: PollWorkflowExecutionUpdateRequest -> PollWorkflowExecutionUpdateResponse;
-    poll_workflow_task_queue: PollWorkflowTaskQueueRequest -> PollWorkflowTaskQueueResponse;
     query_workflow: QueryWorkflowRequest -> QueryWorkflowResponse;
     record_activity_task_heartbeat: RecordActivityTaskHeartbeatRequest -> RecordActivityTaskHeartbeatResponse;
     record_activity_task_heartbeat_by_id: RecordActivityTaskHeartbeatByIdRequest -> RecordActivityTaskHeartbeatByIdResponse;
@@ -106,7 +117,7 @@ impl Door {
         match self {
             Self::Embedded(engine) => Box::pin(engine.add_search_attributes(request)).await,
             #[cfg(feature = "remote")]
-            Self::Remote(remote) => remote.add_search_attributes(request).await,
+            Self::Remote(remote) => Box::pin(remote.add_search_attributes(request)).await,
         }
     }
 
@@ -117,6 +128,13 @@ impl Door {
             #[cfg(feature = "remote")]
             Self::Remote(_) => self.clone(),
         }
+    }
+
+    /// Whether somebody who waits for something that will come may ask again after this error, as often
+    /// as it takes. A server that is away comes back; an engine in this process does not.
+    pub(crate) fn asks_again(&self, error: &Error) -> bool {
+        let passing = matches!(error.code, Code::Unavailable | Code::ResourceExhausted);
+        error.code == Code::DeadlineExceeded || (passing && self.engine().is_none())
     }
 
     /// The engine, if it is in this process.

@@ -22,7 +22,7 @@ use tonic::{
     transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity},
 };
 
-use super::Access;
+use super::{Access, again};
 
 /// A connection, which is made when it is needed and made again when it is lost.
 #[derive(Clone, Debug)]
@@ -77,8 +77,12 @@ impl Remote {
         &self,
         request: AddSearchAttributesRequest,
     ) -> Result<AddSearchAttributesResponse, Error> {
-        let called = self.operator.clone().add_search_attributes(self.request(request)).await;
-        called.map(tonic::Response::into_inner).map_err(|status| error(&status))
+        let call = || async {
+            let request = self.request(request.clone());
+            let called = self.operator.clone().add_search_attributes(request).await;
+            Ok(called.map_err(|status| error(&status))?.into_inner())
+        };
+        again::until_answered(call).await
     }
 
     pub(super) fn request<T>(&self, message: T) -> Request<T> {
@@ -108,8 +112,10 @@ fn tls_config(access: &Access) -> ClientTlsConfig {
 
 /// An error as the engine tells it.
 pub(super) fn error(status: &Status) -> Error {
-    let detail = detail(status);
-    Error { code: code(status.code()), message: status.message().to_owned(), detail }
+    // What has a cause did not come from the server: the way to it broke.
+    let broke = std::error::Error::source(status).is_some();
+    let code = if broke { Code::Unavailable } else { code(status.code()) };
+    Error { code, message: status.message().to_owned(), detail: detail(status) }
 }
 
 fn detail(status: &Status) -> Option<Box<Detail>> {

@@ -165,7 +165,8 @@ async fn write(
     }
 }
 
-/// Tells the engine how an attempt ended. What it does not hear is told again.
+/// Tells the engine how an attempt ended. What it does not hear is told again, for as long as there is
+/// this worker: work that was done is not done again because nobody was there when it ended.
 async fn tell(
     shared: &Arc<Shared>,
     token: Vec<u8>,
@@ -183,10 +184,11 @@ async fn tell(
         };
         match told {
             Ok(()) => return,
-            Err(error) if error.code == Code::Unavailable => {
-                if !shared.rest(&error, &mut failures).await {
-                    return;
-                }
+            Err(error)
+                if error.code == Code::ResourceExhausted || shared.door.asks_again(&error) =>
+            {
+                tracing::warn!(%error, failures, "the server did not hear how an attempt ended");
+                shared.pause(&mut failures).await;
             }
             Err(error) => {
                 tracing::debug!(%error, "the end of an attempt came too late");

@@ -144,19 +144,24 @@ impl Shared {
         while stop.changed().await.is_ok() {}
     }
 
-    /// Waits before the same call is made again. Says whether that makes sense.
+    /// Waits before the same poll is made again. Says whether that makes sense.
     async fn rest(&self, error: &Error, failures: &mut u32) -> bool {
         if error.code == Code::Unavailable && self.door.engine().is_some() {
             // The engine in this process has stopped, and does not come back.
             return false;
         }
-        *failures = failures.saturating_add(1);
         tracing::warn!(%error, failures, "the server did not answer a poll");
-        let span = Duration::from_millis(100).saturating_mul(1 << (*failures).min(6));
         tokio::select! {
-            () = self.clock.sleep(span) => true,
+            () = self.pause(failures) => true,
             () = self.stopped() => false,
         }
+    }
+
+    /// Waits the longer the more failures there were, of which there is one more.
+    async fn pause(&self, failures: &mut u32) {
+        *failures = failures.saturating_add(1);
+        let span = Duration::from_millis(100).saturating_mul(1 << (*failures).min(6));
+        self.clock.sleep(span).await;
     }
 }
 

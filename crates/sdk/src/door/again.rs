@@ -1,0 +1,59 @@
+//! A server that is away for a moment: the same call is made again until it answers, for a while.
+//!
+//! A server that is started again, a connection that is cut, a moment of too much work: that is no news
+//! for a program that runs for months. Every call can be made twice: it names its request, or its update, or what it changes is
+//! the same afterwards. Polls for tasks are not made again here; whoever polls does that itself.
+
+use std::{
+    hash::{BuildHasher as _, RandomState},
+    time::Duration,
+};
+
+use steadfast_engine::{Clock as _, Code, Error, SystemClock};
+use tokio::time::Instant;
+
+/// Makes a call until the server answers it, or has been away for too long.
+pub(super) async fn until_answered<T, F>(mut call: impl FnMut() -> F) -> Result<T, Error>
+where
+    F: Future<Output = Result<T, Error>>,
+{
+    let began = Instant::now();
+    let mut pause = PAUSE_MIN;
+    loop {
+        let error = match call().await {
+            Err(error) if is_passing(error.code) => error,
+            answered => return answered,
+        };
+        if began.elapsed() >= PATIENCE {
+            return Err(error);
+        }
+        tracing::warn!(%error, "the server did not take a call, which is made again");
+        SystemClock.sleep(spread(pause)).await;
+        pause = (pause * 2).min(PAUSE_MAX);
+    }
+}
+
+/// Makes a call once.
+pub(super) async fn once<T, F>(call: impl FnOnce() -> F) -> Result<T, Error>
+where
+    F: Future<Output = Result<T, Error>>,
+{
+    call().await
+}
+
+/// Whether a server that said so may answer the same call a moment later.
+const fn is_passing(code: Code) -> bool {
+    matches!(code, Code::Unavailable | Code::ResourceExhausted)
+}
+
+/// Between a half and the whole of a pause: those who were cut off together do not come back together.
+fn spread(pause: Duration) -> Duration {
+    let chance = RandomState::new().hash_one(()) % 1024;
+    let chance = u32::try_from(chance).unwrap_or_default();
+    pause / 2 + pause * chance / 2048
+}
+
+/// How long a server may be away before a call fails.
+const PATIENCE: Duration = Duration::from_secs(30);
+const PAUSE_MIN: Duration = Duration::from_millis(100);
+const PAUSE_MAX: Duration = Duration::from_secs(3);
