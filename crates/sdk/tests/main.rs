@@ -9,6 +9,7 @@ mod late;
 mod local;
 mod metadata;
 mod orchestration;
+mod pace;
 mod peers;
 mod properties;
 mod schedules;

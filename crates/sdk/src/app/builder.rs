@@ -55,6 +55,8 @@ pub struct AppBuilder {
     states: States,
     twice: Option<String>,
     activities_at_once: usize,
+    activities_per_second: Option<f64>,
+    queue_activities_per_second: Option<f64>,
     cached_workflows: usize,
     patience: Duration,
     synchronous: Synchronous,
@@ -94,6 +96,14 @@ pub enum StartError {
         /// What is wrong with it.
         error: InvalidPolicy,
     },
+    /// A number of activities a second that makes no sense.
+    #[error("{option} is {rate}: give a number above zero, or leave it out for no limit")]
+    Rate {
+        /// What was given.
+        option: &'static str,
+        /// The number.
+        rate: f64,
+    },
     /// The file cannot be used.
     #[error(transparent)]
     Store(#[from] steadfast_store::Error),
@@ -121,6 +131,8 @@ impl AppBuilder {
             states: States::default(),
             twice: None,
             activities_at_once: 200,
+            activities_per_second: None,
+            queue_activities_per_second: None,
             cached_workflows: 1000,
             patience: Duration::from_secs(10),
             synchronous: Synchronous::default(),
@@ -228,6 +240,51 @@ impl AppBuilder {
         Self { activities_at_once: limit.max(1), ..self }
     }
 
+    /// How many attempts of activities this worker begins in a second; as many as there are, if nothing
+    /// is said. Less than one is fine: `0.5` is one every two seconds.
+    ///
+    /// After a pause as many as come in a second may begin at once, and at least one. While it may not
+    /// begin any it takes none, so that another worker of the queue can have them. Every worker counts
+    /// for itself: see [`queue_activities_per_second`](Self::queue_activities_per_second) for what all of
+    /// them do together. Local activities are not counted.
+    ///
+    /// ```no_run
+    /// # use steadfast::{App, Failure, StartError};
+    /// # async fn charge(order: String) -> Result<String, Failure> { Ok(order) }
+    /// # async fn f() -> Result<(), StartError> {
+    /// // The bank takes five calls a second from each machine.
+    /// let app = App::builder("localhost:7233")
+    ///     .activity(charge)
+    ///     .task_queue("bank")
+    ///     .activities_per_second(5.0)
+    ///     .start()
+    ///     .await?;
+    /// # Ok(()) }
+    /// ```
+    pub fn activities_per_second(self, rate: f64) -> Self {
+        Self { activities_per_second: Some(rate), ..self }
+    }
+
+    /// How many attempts of activities all workers of the task queue together are given in a second. The
+    /// engine keeps it, and the worker that asked last has said it: give the same to all of them.
+    ///
+    /// ```no_run
+    /// # use steadfast::{App, Failure, StartError};
+    /// # async fn charge(order: String) -> Result<String, Failure> { Ok(order) }
+    /// # async fn f() -> Result<(), StartError> {
+    /// // The bank takes five calls a second from all of us.
+    /// let app = App::builder("localhost:7233")
+    ///     .activity(charge)
+    ///     .task_queue("bank")
+    ///     .queue_activities_per_second(5.0)
+    ///     .start()
+    ///     .await?;
+    /// # Ok(()) }
+    /// ```
+    pub fn queue_activities_per_second(self, rate: f64) -> Self {
+        Self { queue_activities_per_second: Some(rate), ..self }
+    }
+
     /// How many workflows are kept in memory between their steps.
     pub fn cached_workflows(self, limit: usize) -> Self {
         Self { cached_workflows: limit, ..self }
@@ -278,6 +335,8 @@ impl AppBuilder {
             task_queue: self.task_queue.clone(),
             identity: identity.clone(),
             activities_at_once: self.activities_at_once,
+            activities_per_second: self.activities_per_second,
+            queue_activities_per_second: self.queue_activities_per_second,
             cached_workflows: self.cached_workflows,
             pollers: if own.is_some() { EMBEDDED_POLLERS } else { REMOTE_POLLERS },
         };
@@ -295,6 +354,15 @@ impl AppBuilder {
     fn check(&self) -> Result<(), StartError> {
         if let Some(name) = self.twice.clone() {
             return Err(StartError::Twice { name });
+        }
+        let rates = [
+            ("activities_per_second", self.activities_per_second),
+            ("queue_activities_per_second", self.queue_activities_per_second),
+        ];
+        for (option, rate) in rates {
+            if let Some(rate) = rate.filter(|rate| !(rate.is_finite() && *rate > 0.0)) {
+                return Err(StartError::Rate { option, rate });
+            }
         }
         let (_, names) = self.registry.names();
         let activities = names.into_iter().filter_map(|name| self.registry.activity(name));

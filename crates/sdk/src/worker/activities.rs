@@ -1,11 +1,14 @@
-//! Activity tasks: as many attempts at once as there is room for.
+//! Activity tasks: as many attempts as there is room for.
 
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use steadfast_proto::{taskqueue::TaskQueue, workflowservice as ws};
+use steadfast_proto::{
+    taskqueue::{TaskQueue, TaskQueueMetadata},
+    workflowservice as ws,
+};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::{Shared, attempt, begin};
@@ -50,15 +53,19 @@ pub(crate) async fn poll(shared: Arc<Shared>) {
             ..TaskQueue::default()
         }),
         identity: shared.settings.identity.clone(),
+        task_queue_metadata: shared
+            .settings
+            .queue_activities_per_second
+            .map(|rate| TaskQueueMetadata { max_tasks_per_second: Some(rate) }),
         ..ws::PollActivityTaskQueueRequest::default()
     };
     let mut failures = 0;
     loop {
         // Room first: a task that is taken is run at once.
         let polled = async {
-            let slot = Arc::clone(&shared.slots).acquire_owned().await.ok()?;
+            let (slot, token) = shared.slots.enter().await.ok()?;
             let polled = shared.door.poll_activity_task_queue(request.clone()).await;
-            Some((slot, polled))
+            Some((slot, token, polled))
         };
         let polled = tokio::select! {
             biased;
@@ -67,13 +74,16 @@ pub(crate) async fn poll(shared: Arc<Shared>) {
         };
         match polled {
             None => return,
-            Some((_, Ok(task))) if task.task_token.is_empty() => failures = 0,
-            Some((slot, Ok(task))) => {
+            Some((.., Ok(task))) if task.task_token.is_empty() => failures = 0,
+            Some((slot, token, Ok(task))) => {
                 failures = 0;
+                if let Some(token) = token {
+                    token.spend();
+                }
                 spawn(&shared, task, slot);
             }
-            Some((slot, Err(error))) => {
-                drop(slot);
+            Some((slot, token, Err(error))) => {
+                drop((slot, token));
                 if !shared.rest(&error, &mut failures).await {
                     return;
                 }

@@ -9,6 +9,8 @@ mod activities;
 mod attempt;
 mod cache;
 mod local;
+mod pace;
+mod room;
 mod workflows;
 
 use std::{sync::Arc, time::Duration};
@@ -20,7 +22,7 @@ use tokio::{
     task::JoinSet,
 };
 
-use self::{activities::Attempts, cache::Cache};
+use self::{activities::Attempts, cache::Cache, room::Room};
 use crate::{activity::Surroundings, door::Door, state::States, workflow::Registry};
 
 /// How much a worker does at once.
@@ -30,6 +32,10 @@ pub(crate) struct Settings {
     pub(crate) task_queue: String,
     pub(crate) identity: String,
     pub(crate) activities_at_once: usize,
+    /// Of this worker.
+    pub(crate) activities_per_second: Option<f64>,
+    /// Of all workers of the queue together.
+    pub(crate) queue_activities_per_second: Option<f64>,
     pub(crate) cached_workflows: usize,
     pub(crate) pollers: usize,
 }
@@ -44,7 +50,7 @@ pub(crate) struct Shared {
     pub(crate) states: States,
     cache: Cache,
     attempts: Attempts,
-    slots: Arc<Semaphore>,
+    slots: Arc<Room>,
     /// Room for local activities, apart from the others: a poll for those holds its room.
     local_slots: Semaphore,
     /// Held by answers that wait for local activities.
@@ -70,12 +76,13 @@ impl Worker {
         states: States,
     ) -> Self {
         let (stop, stopped) = watch::channel(false);
+        let room = Room::new(settings.activities_at_once, settings.activities_per_second, &clock);
         let shared = Arc::new(Shared {
             door,
             registry,
             cache: Cache::new(settings.cached_workflows),
             attempts: Attempts::default(),
-            slots: Arc::new(Semaphore::new(settings.activities_at_once)),
+            slots: Arc::new(room),
             local_slots: Semaphore::new(settings.activities_at_once),
             busy: Arc::new(Semaphore::new(BUSY_MAX)),
             settings,
@@ -102,11 +109,10 @@ impl Worker {
         // Whoever polls hears it; nobody is left to hear it otherwise.
         let _ = self.stop.send(true);
         while self.pollers.join_next().await.is_some() {}
-        let all = |room: usize| u32::try_from(room).unwrap_or(u32::MAX);
-        let Shared { slots, busy, settings, .. } = &*self.shared;
+        let Shared { slots, busy, .. } = &*self.shared;
         let done = async {
-            let _attempts = slots.acquire_many(all(settings.activities_at_once)).await;
-            let _answers = busy.acquire_many(all(BUSY_MAX)).await;
+            slots.empty().await;
+            let _answers = busy.acquire_many(u32::try_from(BUSY_MAX).unwrap_or(u32::MAX)).await;
         };
         tokio::select! {
             () = done => {}
