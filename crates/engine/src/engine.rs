@@ -91,6 +91,7 @@ impl Engine {
             namespaces: Namespaces::default(),
             tasks: Matching::new(Arc::clone(&options.clock), Arc::default()),
             activities: Matching::new(Arc::clone(&options.clock), Arc::clone(&hands)),
+            nexus: Matching::new(Arc::clone(&options.clock), Arc::default()),
             hands,
             queries: Queries::default(),
             workers: Workers::default(),

@@ -61,6 +61,12 @@ pub(crate) trait Waits {
 
 impl Waits for TaskOffer {}
 
+/// A Nexus task, of which there are none: nobody can make an endpoint that would have them.
+#[derive(Debug)]
+pub(crate) enum NexusOffer {}
+
+impl Waits for NexusOffer {}
+
 impl Waits for ActivityOffer {
     fn watched(&self) -> Option<Place> {
         self.is_watched.then_some((self.run, self.scheduled_event_id))

@@ -8,7 +8,7 @@ use steadfast_proto::{
     workflowservice as ws,
 };
 
-use crate::common::{NAMESPACE, QUEUE, Rig, calls, complete, sticky, sticky_queue, timer};
+use crate::common::{NAMESPACE, QUEUE, Rig, calls, complete, queue, sticky, sticky_queue, timer};
 
 fn heartbeat(key: &str, status: WorkerStatus) -> WorkerHeartbeat {
     WorkerHeartbeat {
@@ -164,6 +164,29 @@ async fn the_polls_of_a_worker_that_shuts_down_end_and_those_of_others_go_on() {
     assert_eq!((late, rig.elapsed()), (calls::Task::default(), 2), "it gets nothing more");
     assert!(!rig.poll_task(QUEUE).await.task_token.is_empty());
     assert_eq!(list(&rig, "Status = 'ShuttingDown'").await.as_deref(), Ok("w-1"));
+}
+
+/// Workers with Nexus handlers do their other work, and can stop.
+#[tokio::test(start_paused = true)]
+async fn a_poll_for_nexus_tasks_waits_in_vain_until_its_worker_shuts_down() {
+    let rig = Rig::new().await;
+    let engine = rig.engine();
+    let poll = || ws::PollNexusTaskQueueRequest {
+        namespace: NAMESPACE.to_owned(),
+        task_queue: Some(queue(QUEUE)),
+        worker_instance_key: "w-1".to_owned(),
+        ..ws::PollNexusTaskQueueRequest::default()
+    };
+    let vain = engine.poll_nexus_task_queue(poll()).await.expect("a poll");
+    assert_eq!(vain, ws::PollNexusTaskQueueResponse::default());
+    let waited = rig.elapsed();
+    assert!(waited >= 50, "as long as other polls: {waited}");
+    let (cut, ()) = tokio::join!(engine.poll_nexus_task_queue(poll()), async {
+        rig.wait(1).await;
+        engine.shutdown_worker(shutdown("w-1")).await.expect("heard");
+    });
+    assert_eq!(cut.expect("a poll"), ws::PollNexusTaskQueueResponse::default());
+    assert_eq!(rig.elapsed(), waited + 1);
 }
 
 #[tokio::test(start_paused = true)]

@@ -311,6 +311,11 @@ async fn workers(client: &mut Client) {
     client.describe_worker(describe).await.expect("described");
     let leave = request!(ShutdownWorkerRequest { worker_instance_key: worker_instance_key() });
     client.shutdown_worker(leave).await.expect("it leaves");
+    let poll = request!(PollNexusTaskQueueRequest {
+        task_queue: Some(queue(QUEUE)),
+        worker_instance_key: worker_instance_key(),
+    });
+    client.poll_nexus_task_queue(poll).await.expect("it is answered at once, as it has left");
 }
 
 async fn batches(client: &mut Client) {

@@ -16,6 +16,7 @@ mod history;
 mod listing;
 mod multi;
 mod namespaces;
+mod nexus;
 mod operator;
 mod polling;
 mod query;

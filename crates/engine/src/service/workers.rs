@@ -114,6 +114,7 @@ impl Engine {
             shared.workers.shut_down(&namespace.id, &request.worker_instance_key, now);
             shared.tasks.dismiss(&namespace.id, &request.worker_instance_key);
             shared.activities.dismiss(&namespace.id, &request.worker_instance_key);
+            shared.nexus.dismiss(&namespace.id, &request.worker_instance_key);
         }
         if !request.sticky_task_queue.is_empty() {
             let namespace_id = namespace.id.clone();

@@ -30,7 +30,7 @@ use crate::{
     namespaces::Namespaces,
     query::Queries,
     tally::Tally,
-    task::{ActivityOffer, TaskGift, TaskOffer},
+    task::{ActivityOffer, NexusOffer, TaskGift, TaskOffer},
     webhooks::{Post, Undeliverable},
     workers::Workers,
 };
@@ -45,6 +45,7 @@ pub(crate) struct Shared {
     pub(crate) namespaces: Namespaces,
     pub(crate) tasks: Arc<Matching<TaskOffer, Gift<TaskGift>>>,
     pub(crate) activities: Arc<Matching<ActivityOffer, Gift<Box<PollActivityTaskQueueResponse>>>>,
+    pub(crate) nexus: Arc<Matching<NexusOffer, Gift<()>>>,
     pub(crate) hands: Arc<Hands>,
     pub(crate) queries: Queries,
     pub(crate) workers: Workers,

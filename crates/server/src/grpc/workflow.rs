@@ -33,6 +33,8 @@ service! {
             -> RespondWorkflowTaskFailedResponse;
         Write namespace poll_activity_task_queue(PollActivityTaskQueueRequest)
             -> PollActivityTaskQueueResponse;
+        Write namespace poll_nexus_task_queue(PollNexusTaskQueueRequest)
+            -> PollNexusTaskQueueResponse;
         Write namespace record_activity_task_heartbeat(RecordActivityTaskHeartbeatRequest)
             -> RecordActivityTaskHeartbeatResponse;
         Write namespace record_activity_task_heartbeat_by_id(RecordActivityTaskHeartbeatByIdRequest)
@@ -163,7 +165,6 @@ service! {
             -> UpdateWorkerDeploymentVersionMetadataResponse;
         set_worker_deployment_manager(SetWorkerDeploymentManagerRequest)
             -> SetWorkerDeploymentManagerResponse;
-        poll_nexus_task_queue(PollNexusTaskQueueRequest) -> PollNexusTaskQueueResponse;
         respond_nexus_task_completed(RespondNexusTaskCompletedRequest)
             -> RespondNexusTaskCompletedResponse;
         respond_nexus_task_failed(RespondNexusTaskFailedRequest) -> RespondNexusTaskFailedResponse;
