@@ -5,6 +5,7 @@ mod cadence;
 mod common;
 mod edda;
 mod joining;
+mod keeping;
 mod late;
 mod local;
 mod metadata;

@@ -112,16 +112,18 @@ async fn answer(
             }
             Err(Unanswered::Gone) => return Ok(None),
         };
-        let closes = answer.closes;
-        // On an error the execution is dropped: it has commands that history does not.
-        let next = complete(shared, task.task_token, &run, answer, goes_on).await?;
         if !goes_on {
-            if !closes {
-                shared.cache.put(run.run_id.clone(), execution);
+            let ticket =
+                (!answer.closes).then(|| shared.cache.put_ahead(run.run_id.clone(), execution));
+            let next = complete(shared, task.task_token, &run, answer, false).await;
+            if let Some(ticket) = ticket {
+                shared.cache.settle(&run.run_id, ticket, next.is_ok());
             }
-            return Ok(next);
+            return next;
         }
-        // What runs here is for nothing if somebody else gets the task.
+        // What runs here is for nothing if somebody else gets the task. On an error the execution is
+        // dropped: it has commands that history does not.
+        let next = complete(shared, task.task_token, &run, answer, true).await?;
         let Some(next) = next else { return Ok(None) };
         (task, kept) = (next, Some(execution));
     }
@@ -251,7 +253,7 @@ async fn answer_query(
 ) -> Result<(), Error> {
     let query = task.query.take().unwrap_or_default();
     let run_id = task.workflow_execution.clone().unwrap_or_default().run_id;
-    let answered = if let Some(execution) = shared.cache.take(&run_id) {
+    let answered = if let Some(execution) = shared.cache.take_settled(&run_id) {
         let answered = execution.query(&query);
         shared.cache.put(run_id, execution);
         answered
