@@ -58,7 +58,7 @@ impl Worker {
     /// Starts a worker. `timed` if it is to note when it received each activity.
     pub(crate) fn start(engine: &Engine, shape: Shape, pollers: Pollers, timed: bool) -> Self {
         let inner = Arc::new(Inner {
-            engine: engine.clone(),
+            engine: engine.for_own_workers(),
             shape,
             memories: Mutex::default(),
             tasks: AtomicUsize::new(0),

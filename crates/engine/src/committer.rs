@@ -120,8 +120,8 @@ impl Watermark {
     }
 }
 
-/// Workflow tasks in workers' hands whose cause is not durable yet. While there are some, and
-/// little else is going on, a commit waits a moment for what they bring.
+/// Workflow tasks in the hands of workers in this process whose cause is not durable yet. While
+/// there are some, and little else is going on, a commit waits a moment for what they bring.
 #[derive(Debug, Default)]
 pub(crate) struct Hot(AtomicUsize);
 
@@ -192,7 +192,7 @@ impl Committer {
 
     async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<Work>) {
         let mut linger = Linger::default();
-        let mut last = Duration::ZERO;
+        let (mut last, mut last_size) = (Duration::ZERO, 0);
         let mut left: Vec<Work> = Vec::new();
         loop {
             let mut works = std::mem::take(&mut left);
@@ -201,8 +201,11 @@ impl Committer {
                 works.push(first);
             }
             self.take_waiting(&mut inbox, &mut works);
-            self.gather(&mut inbox, &mut works, last / 2).await;
-            if works.len() <= LINGER_WORKS_MAX && linger.is_worth_it() {
+            if last_size >= GATHER_FROM {
+                self.gather(&mut inbox, &mut works, last / 2).await;
+            }
+            let is_calm = works.len() <= LINGER_WORKS_MAX;
+            if is_calm && !self.hot.is_empty() && linger.is_worth_it() {
                 self.linger(&mut inbox, &mut works, &mut linger).await;
             }
             left = works.split_off(end_before_asides(&works));
@@ -212,7 +215,7 @@ impl Committer {
                 self.ended.set();
                 return;
             }
-            last = self.clock.now().since(began);
+            (last, last_size) = (self.clock.now().since(began), works.len());
             self.release(works);
         }
     }
@@ -252,16 +255,19 @@ impl Committer {
         works: &mut Vec<Work>,
         linger: &mut Linger,
     ) {
-        let before = works.len();
-        let deadline = self.clock.now().after(LINGER_MAX);
-        for _ in 0..LINGER_YIELDS_MAX {
-            if self.hot.is_empty() || self.clock.now() >= deadline {
-                break;
+        let mut patience = self.clock.sleep(LINGER_MAX);
+        while !self.hot.is_empty() {
+            tokio::select! {
+                biased;
+                work = inbox.recv() => match work {
+                    Some(work) => works.push(work),
+                    None => break,
+                },
+                () = &mut patience => break,
             }
-            tokio::task::yield_now().await;
             self.take_waiting(inbox, works);
         }
-        linger.was(works.len() > before || self.hot.is_empty());
+        linger.was(self.hot.is_empty());
     }
 
     /// Makes the works durable; `false` if this engine does not own the data any more.
@@ -425,8 +431,9 @@ impl Linger {
 
 /// Turns of everybody else without new work, after which no more is on its way.
 const GATHER_IDLE_MAX: usize = 3;
-const LINGER_MAX: Duration = Duration::from_micros(200);
-const LINGER_YIELDS_MAX: usize = 500;
+/// Pieces of work in a commit from which on some of what it let go may be on its way back.
+const GATHER_FROM: usize = 3;
+const LINGER_MAX: Duration = Duration::from_millis(1);
 const LINGER_WORKS_MAX: usize = 16;
 const LINGER_SKIP_MAX: u32 = 8;
 

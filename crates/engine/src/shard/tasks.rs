@@ -98,6 +98,7 @@ impl Desk<'_> {
             TaskWhat::Query { id } => return self.start_query(offer.run, id, &taker),
         };
         let sticky = taker.sticky_queue.is_some();
+        let is_within = taker.process != 0;
         let input = StartWorkflowTask {
             scheduled_event_id,
             attempt,
@@ -118,11 +119,15 @@ impl Desk<'_> {
             attempt: task.attempt,
             nonce: task.nonce,
         });
-        let hot = HotTask::new(&hot);
-        if let Some(old) = entry.hot.replace(hot.clone()) {
+        // One that waits for its history waits for the commit.
+        let is_hot = is_within && gift.missing.is_none();
+        let hot = is_hot.then(|| HotTask::new(&hot));
+        if let Some(old) = std::mem::replace(&mut entry.hot, hot.clone()) {
             old.cool();
         }
-        self.release(move || hot.cool());
+        if let Some(hot) = hot {
+            self.release(move || hot.cool());
+        }
         let shared = Arc::clone(self.shared());
         let (namespace_id, workflow_id) = (offer.namespace_id.clone(), offer.workflow_id.clone());
         let run = offer.run;
