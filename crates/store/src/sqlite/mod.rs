@@ -147,8 +147,8 @@ impl Default for Options {
         Self {
             synchronous: Synchronous::default(),
             readers: 2,
-            writer_cache_kib: 64 * 1024,
-            reader_cache_kib: 16 * 1024,
+            writer_cache_kib: 16 * 1024,
+            reader_cache_kib: 2 * 1024,
             busy_timeout: Duration::from_secs(5),
             check: Check::default(),
             file_bytes_max: None,
