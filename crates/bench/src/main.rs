@@ -1,6 +1,8 @@
 //! Measures and prints.
 #![expect(clippy::print_stdout, reason = "printing is what this program is for")]
 
+use std::thread::available_parallelism;
+
 use anyhow::Result;
 use clap::Parser as _;
 use steadfast_bench::{
@@ -9,14 +11,29 @@ use steadfast_bench::{
     report::Line,
     sdk, server,
 };
+use tokio::runtime::{Builder, Runtime};
 
 /// As in the `steadfast` binary.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-#[tokio::main]
-async fn main() -> Result<()> {
-    match Command::parse().verb {
+fn main() -> Result<()> {
+    let verb = Command::parse().verb;
+    runtime(&verb)?.block_on(run(verb))
+}
+
+/// Programs that embed the SDK are advised to leave a core to the thread that writes the file, as the
+/// server does.
+fn runtime(verb: &Verb) -> Result<Runtime> {
+    let mut builder = Builder::new_multi_thread();
+    if let (Verb::Sdk(_), Ok(cores)) = (verb, available_parallelism()) {
+        builder.worker_threads((cores.get() - 1).max(1));
+    }
+    Ok(builder.enable_all().build()?)
+}
+
+async fn run(verb: Verb) -> Result<()> {
+    match verb {
         Verb::Engine(plan) => {
             let lines = cases::run(&plan, &mut |line| show(plan.json, line)).await?;
             println!("{}", cases::ratios(&lines));

@@ -50,6 +50,7 @@ mod settings;
 mod stop;
 mod target;
 mod task_queue;
+mod threads;
 mod time;
 mod trouble;
 mod webhook;

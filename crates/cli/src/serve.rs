@@ -9,12 +9,12 @@ use anyhow::{Context as _, Result, ensure};
 use steadfast_engine::Engine;
 use steadfast_server::{HttpWebhooks, Server};
 use steadfast_store::{Sqlite, Store, sqlite};
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Runtime;
 
 use crate::{
     config::{Config, Flags},
     output::say,
-    stop,
+    stop, threads,
 };
 
 /// What can be said to `serve`.
@@ -63,7 +63,7 @@ impl Serving {
     fn open(config: Config) -> Result<Self> {
         let path = absolute(&config.db).context("finding the data file")?;
         let store = open_store(&path, &config.sqlite)?;
-        let runtime = Builder::new_multi_thread().enable_all().build().context("starting up")?;
+        let runtime = threads::runtime(config.threads)?;
         let options = steadfast_engine::Options {
             webhooks: Some(Arc::new(HttpWebhooks::default())),
             ..config.engine

@@ -15,6 +15,7 @@ mod settings;
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
+    num::NonZeroUsize,
     path::PathBuf,
 };
 
@@ -34,6 +35,8 @@ pub(crate) struct Config {
     pub(crate) engine: steadfast_engine::Options,
     pub(crate) doors: steadfast_server::Options,
     pub(crate) logs: Logs,
+    /// The threads that answer; `None` for as many as are good for this machine.
+    pub(crate) threads: Option<NonZeroUsize>,
     http: Http,
     tls_cert: Option<PathBuf>,
     tls_key: Option<PathBuf>,
@@ -59,6 +62,7 @@ impl Default for Config {
             engine: steadfast_engine::Options::default(),
             doors: steadfast_server::Options::default(),
             logs: Logs::default(),
+            threads: None,
             http: Http::Beside,
             tls_cert: None,
             tls_key: None,

@@ -75,7 +75,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     Setting {
         name: "page-cache-kib",
         value: "KIB",
-        default: "65536",
+        default: "16384",
         about: "Memory for pages of the file",
         group: STORAGE,
         set: |it, text| to(&mut it.sqlite.writer_cache_kib, text),
@@ -108,6 +108,18 @@ pub(super) const SETTINGS: &[Setting] = &[
         group: DOORS,
         set: |it, text| {
             it.http = if text == "off" { Http::Off } else { Http::At(address(text)?) };
+            Ok(())
+        },
+    },
+    Setting {
+        name: "threads",
+        value: "COUNT",
+        default: "",
+        about: "Threads that answer; if nobody says, one fewer than there are cores, for the data \
+                file has its own",
+        group: DOORS,
+        set: |it, text| {
+            it.threads = Some(text.parse().context("there are 1 or more threads")?);
             Ok(())
         },
     },

@@ -17,10 +17,9 @@ use steadfast_proto::{
 };
 use steadfast_server::{HttpWebhooks, Options as Doors, Server, Strangers};
 use steadfast_store::Store;
-use tokio::runtime::Builder;
 
 use self::args::{Command, LogFormat, StartDev};
-use crate::{logs::Logs, operator::kind, output::say, stop, trouble::Trouble};
+use crate::{logs::Logs, operator::kind, output::say, stop, threads, trouble::Trouble};
 
 /// Serves until somebody asks to stop.
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -34,7 +33,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         tracing::warn!("{flag} has no effect here");
     }
     let store = store.store;
-    let runtime = Builder::new_multi_thread().enable_all().build().context("starting up")?;
+    let runtime = threads::runtime(None)?;
     let server = runtime.block_on(open(args, Arc::clone(&store), options))?;
     // A suite that reads no output, or has gone, is served all the same.
     let _ = say(&banner(args, &server));

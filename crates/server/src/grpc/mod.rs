@@ -11,6 +11,7 @@ mod operator;
 mod services;
 mod sizes;
 mod status;
+mod together;
 mod workflow;
 
 pub use operator::OPERATOR;
@@ -23,7 +24,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use steadfast_engine::Engine;
 use tokio::sync::watch;
 
-use self::{door::Door, services::Services};
+use self::{door::Door, services::Services, together::Together};
 use crate::{
     keys::Keys,
     listen::{self, Connection, Incoming, attend_all},
@@ -51,7 +52,7 @@ async fn attend(connection: Connection, services: Services, stop: watch::Receive
         .max_concurrent_streams(STREAMS)
         .keep_alive_interval(KEEPALIVE)
         .keep_alive_timeout(KEEPALIVE_TIMEOUT)
-        .serve_connection(TokioIo::new(connection), services);
+        .serve_connection(TokioIo::new(Together::new(connection)), services);
     let ended = listen::serve(serving, stop, http2::Connection::graceful_shutdown).await;
     if let Err(error) = ended {
         tracing::debug!(%error, "a gRPC connection ended badly");
