@@ -13,6 +13,7 @@ use steadfast_retry::Timestamp;
 use crate::{
     machine::activity_options::effective,
     parked::Park,
+    policy,
     run::Run,
     span::{instant_to_wire, kept, to_wire},
     state::{Activity, Pause, UNVERSIONED},
@@ -58,13 +59,7 @@ impl Run {
             let unversioned = builds.iter().any(|it| it.starts_with(UNVERSIONED));
             let first = unversioned.then_some(UNVERSIONED).into_iter();
             let all: serde_json::Value = first.chain(builds.iter().map(String::as_str)).collect();
-            let encoding = ("encoding".to_owned(), b"json/plain".to_vec());
-            let payload = common::Payload {
-                metadata: [encoding].into_iter().collect(),
-                data: all.to_string().into_bytes(),
-                ..common::Payload::default()
-            };
-            shown.indexed_fields.insert("BuildIds".to_owned(), payload);
+            shown.indexed_fields.insert("BuildIds".to_owned(), policy::json(&all.to_string()));
         }
         shown
     }

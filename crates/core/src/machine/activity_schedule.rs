@@ -24,7 +24,7 @@ use crate::{
 
 const CAUSE: FailedCause = FailedCause::BadScheduleActivityAttributes;
 const RESERVED: &str = "/_sys/";
-const NOT_STARTED: &[u8] = b"\"ACTIVITY_ID_NOT_STARTED\"";
+const NOT_STARTED: &str = "\"ACTIVITY_ID_NOT_STARTED\"";
 
 /// Schedules an activity and puts its first attempt on its queue.
 pub(crate) fn schedule(
@@ -210,12 +210,5 @@ fn or_at_most(value: Duration, limit: Duration) -> Duration {
 }
 
 fn not_started() -> common::Payloads {
-    let encoding = ("encoding".to_owned(), b"json/plain".to_vec());
-    common::Payloads {
-        payloads: vec![common::Payload {
-            metadata: [encoding].into_iter().collect(),
-            data: NOT_STARTED.to_vec(),
-            ..common::Payload::default()
-        }],
-    }
+    common::Payloads { payloads: vec![policy::json(NOT_STARTED)] }
 }

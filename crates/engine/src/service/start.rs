@@ -181,8 +181,8 @@ fn typed(
     namespace: &Namespace,
     attributes: Option<common::SearchAttributes>,
 ) -> Option<common::SearchAttributes> {
-    let schema = Schema::new(namespace.search_attributes());
-    attributes.map(|given| visibility::with_types(given, &schema))
+    let schema = || Schema::new(namespace.search_attributes());
+    attributes.map(|given| visibility::with_types(given, &schema()))
 }
 
 /// A checked start.

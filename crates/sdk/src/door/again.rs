@@ -1,26 +1,30 @@
 //! A server that is away for a moment: the same call is made again until it answers, for a while.
 //!
 //! A server that is started again, a connection that is cut, a moment of too much work: that is no news
-//! for a program that runs for months. Every call can be made twice: it names its request, or its update, or what it changes is
-//! the same afterwards. Polls for tasks are not made again here; whoever polls does that itself.
+//! for a program that runs for months. Every call can be made twice: it names its request, or its
+//! update, or what it changes is the same afterwards. Polls for tasks are not made again here; whoever
+//! polls does that itself.
 
 use std::{
     hash::{BuildHasher as _, RandomState},
     time::Duration,
 };
 
-use steadfast_engine::{Clock as _, Code, Error, SystemClock};
+use steadfast_engine::{Clock as _, Error, SystemClock};
 use tokio::time::Instant;
 
+use super::is_passing;
+
 /// Makes a call until the server answers it, or has been away for too long.
-pub(super) async fn until_answered<T, F>(mut call: impl FnMut() -> F) -> Result<T, Error>
+pub(super) async fn until_answered<R, T, F>(request: R, call: impl Fn(R) -> F) -> Result<T, Error>
 where
+    R: Clone,
     F: Future<Output = Result<T, Error>>,
 {
     let began = Instant::now();
     let mut pause = PAUSE_MIN;
     loop {
-        let error = match call().await {
+        let error = match call(request.clone()).await {
             Err(error) if is_passing(error.code) => error,
             answered => return answered,
         };
@@ -34,16 +38,11 @@ where
 }
 
 /// Makes a call once.
-pub(super) async fn once<T, F>(call: impl FnOnce() -> F) -> Result<T, Error>
+pub(super) async fn once<R, T, F>(request: R, call: impl FnOnce(R) -> F) -> Result<T, Error>
 where
     F: Future<Output = Result<T, Error>>,
 {
-    call().await
-}
-
-/// Whether a server that said so may answer the same call a moment later.
-const fn is_passing(code: Code) -> bool {
-    matches!(code, Code::Unavailable | Code::ResourceExhausted)
+    call(request).await
 }
 
 /// Between a half and the whole of a pause: those who were cut off together do not come back together.

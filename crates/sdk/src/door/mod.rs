@@ -53,12 +53,12 @@ macro_rules! calls {
         impl Remote {
             $(
                 async fn $name(&self, request: ws::$request) -> Result<ws::$response, Error> {
-                    let call = || async {
-                        let called = self.client().$name(self.request(request.clone())).await;
+                    let call = |request| async {
+                        let called = self.client().$name(self.request(request)).await;
                         let answer = called.map_err(|status| remote::error(&status))?;
                         Ok(answer.into_inner())
                     };
-                    again::$often(call).await
+                    again::$often(request, call).await
                 }
             )+
         }
@@ -133,8 +133,7 @@ impl Door {
     /// Whether somebody who waits for something that will come may ask again after this error, as often
     /// as it takes. A server that is away comes back; an engine in this process does not.
     pub(crate) fn asks_again(&self, error: &Error) -> bool {
-        let passing = matches!(error.code, Code::Unavailable | Code::ResourceExhausted);
-        error.code == Code::DeadlineExceeded || (passing && self.engine().is_none())
+        error.code == Code::DeadlineExceeded || (is_passing(error.code) && self.engine().is_none())
     }
 
     /// The engine, if it is in this process.
@@ -155,4 +154,9 @@ impl fmt::Debug for Door {
             Self::Remote(_) => f.write_str("Remote"),
         }
     }
+}
+
+/// Whether a server that said so may answer the same call a moment later.
+const fn is_passing(code: Code) -> bool {
+    matches!(code, Code::Unavailable | Code::ResourceExhausted)
 }

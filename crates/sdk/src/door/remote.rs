@@ -77,12 +77,11 @@ impl Remote {
         &self,
         request: AddSearchAttributesRequest,
     ) -> Result<AddSearchAttributesResponse, Error> {
-        let call = || async {
-            let request = self.request(request.clone());
-            let called = self.operator.clone().add_search_attributes(request).await;
+        let call = |request| async {
+            let called = self.operator.clone().add_search_attributes(self.request(request)).await;
             Ok(called.map_err(|status| error(&status))?.into_inner())
         };
-        again::until_answered(call).await
+        again::until_answered(request, call).await
     }
 
     pub(super) fn request<T>(&self, message: T) -> Request<T> {

@@ -72,8 +72,9 @@ impl Cache {
         let Some(place) = kept.by_run.get_mut(run_id).filter(|it| it.used == ticket.0) else {
             return;
         };
-        place.is_settled = true;
-        if !is_answered {
+        if is_answered {
+            place.is_settled = true;
+        } else {
             kept.remove(run_id);
         }
     }

@@ -50,7 +50,7 @@ pub(crate) struct Shared {
     pub(crate) states: States,
     cache: Cache,
     attempts: Attempts,
-    slots: Arc<Room>,
+    slots: Room,
     /// Room for local activities, apart from the others: a poll for those holds its room.
     local_slots: Semaphore,
     /// Held by answers that wait for local activities.
@@ -82,7 +82,7 @@ impl Worker {
             registry,
             cache: Cache::new(settings.cached_workflows),
             attempts: Attempts::default(),
-            slots: Arc::new(room),
+            slots: room,
             local_slots: Semaphore::new(settings.activities_at_once),
             busy: Arc::new(Semaphore::new(BUSY_MAX)),
             settings,

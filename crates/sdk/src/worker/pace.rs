@@ -45,9 +45,8 @@ struct Bucket {
 
 impl Pace {
     pub(super) fn new(rate: f64, clock: Arc<dyn Clock>) -> Self {
-        let size = rate.floor().max(1.0);
-        let bucket = Bucket { rate, size, left: size, held: 0, at: clock.now() };
-        Self { bucket: Mutex::new(bucket), clock, turn: Turn::new(()), changed: Notify::new() }
+        let bucket = Mutex::new(Bucket::full(rate, clock.now()));
+        Self { bucket, clock, turn: Turn::new(()), changed: Notify::new() }
     }
 
     /// Waits for a token.
@@ -91,6 +90,11 @@ impl Drop for Token<'_> {
 }
 
 impl Bucket {
+    fn full(rate: f64, at: Timestamp) -> Self {
+        let size = rate.floor().max(1.0);
+        Self { rate, size, left: size, held: 0, at }
+    }
+
     /// Lets tokens come until now, as far as there is place for them.
     fn fill(&mut self, now: Timestamp) {
         let come = now.since(self.at).as_secs_f64() * self.rate;
@@ -123,8 +127,7 @@ mod tests {
     use super::*;
 
     fn bucket(rate: f64) -> Bucket {
-        let size = rate.floor().max(1.0);
-        Bucket { rate, size, left: size, held: 0, at: Timestamp::from_secs(0) }
+        Bucket::full(rate, Timestamp::from_secs(0))
     }
 
     #[test]

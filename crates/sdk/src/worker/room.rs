@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use steadfast_engine::Clock;
-use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore, TryAcquireError};
+use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 
 use super::pace::{Pace, Token};
 
@@ -42,12 +42,10 @@ impl Room {
 
     /// Room for an attempt that comes with the answer to a workflow task, if there is some at once.
     /// There is none where attempts are counted by the second: those come by polls.
-    pub(super) fn try_acquire_owned(
-        self: Arc<Self>,
-    ) -> Result<OwnedSemaphorePermit, TryAcquireError> {
+    pub(super) fn try_enter(&self) -> Option<OwnedSemaphorePermit> {
         match self.pace {
-            Some(_) => Err(TryAcquireError::NoPermits),
-            None => Arc::clone(&self.slots).try_acquire_owned(),
+            Some(_) => None,
+            None => Arc::clone(&self.slots).try_acquire_owned().ok(),
         }
     }
 

@@ -214,7 +214,7 @@ fn reserve_eager(shared: &Shared, answer: &mut Answer) -> Vec<OwnedSemaphorePerm
             let known = name.and_then(|name| shared.registry.activity(name)).is_some();
             let eager = schedule.request_eager_execution && shared.door.engine().is_none();
             let slot = (eager && known && slots.len() < EAGER_MAX)
-                .then(|| Arc::clone(&shared.slots).try_acquire_owned().ok())
+                .then(|| shared.slots.try_enter())
                 .flatten();
             schedule.request_eager_execution = slot.is_some();
             slots.extend(slot);
