@@ -1,8 +1,8 @@
 //! The public Temporal protobuf vocabulary.
 //!
 //! Messages are those of the published crate, under short names for the packages that Steadfast
-//! speaks. With the feature `services` the service traits that a server implements are generated
-//! beside them; with `clients` there are the clients that call one. There is no event model of our own: what an SDK wrote is given back as it was.
+//! speaks; with the feature `clients` there are the clients that call a server. There is no event
+//! model of our own: what an SDK wrote is given back as it was.
 
 pub use prost;
 /// Durations, timestamps and `Any`, as the published crate has them.
@@ -34,33 +34,3 @@ pub mod clients {
 /// The description of the API, for clients that ask a server what it speaks, and for JSON.
 #[cfg(feature = "described")]
 pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/described.bin"));
-
-/// The service traits that a server implements.
-#[cfg(feature = "services")]
-#[allow(
-    clippy::all,
-    clippy::pedantic,
-    clippy::allow_attributes,
-    clippy::allow_attributes_without_reason,
-    clippy::as_conversions,
-    clippy::large_futures,
-    clippy::use_self,
-    clippy::wildcard_enum_match_arm,
-    clippy::str_to_string,
-    missing_docs,
-    missing_debug_implementations,
-    unreachable_pub,
-    unused_qualifications,
-    rust_2018_idioms,
-    reason = "generated"
-)]
-pub mod services {
-    pub use super::DESCRIPTORS;
-
-    pub mod workflow {
-        tonic::include_proto!("temporal.api.workflowservice.v1");
-    }
-    pub mod operator {
-        tonic::include_proto!("temporal.api.operatorservice.v1");
-    }
-}

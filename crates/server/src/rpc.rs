@@ -1,6 +1,6 @@
 //! What the services can do, as a table: one line an RPC.
 //!
-//! The macro makes of each line the method of the service trait and its row in the list that
+//! The macro makes of each line what carries out the RPC and its row in the list that
 //! `docs/compatibility.md` is printed from, so that neither can say what the other does not.
 
 use std::fmt;
@@ -83,7 +83,7 @@ impl Rpcs {
             }
             number += 1;
         }
-        panic!("a method is made from its row")
+        panic!("a handler is made from its row")
     }
 }
 
@@ -96,16 +96,16 @@ const fn is_same(one: &str, other: &str) -> bool {
     at == one.len() && at == other.len()
 }
 
-/// Writes the implementation of a service trait and the list of its RPCs.
+/// Writes what carries out each RPC of a service, and the list of them.
 ///
 /// Beside its right, a row says where the call works: in the `namespace` that it names, in the
 /// `cluster` as a whole, or nowhere in particular, so that `anyone` with a key may ask.
 macro_rules! service {
     (
         $(#[$about:meta])*
-        $list:ident: $trait:path as $name:literal, in $package:ident;
-        serves { $($right:ident $scope:ident $served:ident($asks:ident) -> $answers:ident;)* }
-        refuses { $($refused:ident($asked:ident) -> $unanswered:ident;)* }
+        $list:ident: $name:literal, in $package:ident, by $handlers:ident;
+        serves { $($right:ident $scope:ident $served:ident($asks:ident);)* }
+        refuses { $($asked:ident;)* }
     ) => {
         $(#[$about])*
         pub const $list: Rpcs = Rpcs {
@@ -116,39 +116,39 @@ macro_rules! service {
             ],
         };
 
-        #[tonic::async_trait]
-        impl $trait for Door {
-            $(
-                async fn $served(
-                    &self,
-                    request: Request<$package::$asks>,
-                ) -> Result<Response<$package::$answers>, Status> {
-                    let call = self.enter(
+        /// What carries out each of them, in the same order.
+        pub(super) const $handlers: &[Handler] = &[
+            $(|door, request| Box::pin(async move {
+                let (Parts { headers, .. }, body) = request.into_parts();
+                let answer = async {
+                    let asked: $package::$asks = unary::asked(&headers, body).await?;
+                    let call = door.enter(
                         const { $list.row(stringify!($asks)) },
-                        Wanted { right: Right::$right, place: service!(@place $scope request) },
-                        request.metadata().as_ref(),
+                        Wanted { right: Right::$right, place: service!(@place $scope asked) },
+                        &headers,
                     )?;
-                    let answer = call.engine().$served(request.into_inner()).await;
+                    let answer = call.engine().$served(asked).await;
                     call.leave(answer)
-                }
-            )*
-            $(
-                async fn $refused(
-                    &self,
-                    _: Request<$package::$asked>,
-                ) -> Result<Response<$package::$unanswered>, Status> {
-                    Err(self.refuse(const { $list.row(stringify!($asked)) }))
-                }
-            )*
-        }
+                };
+                let answer = answer.await;
+                unary::say(answer, &headers)
+            }),)*
+            $(|door, request| Box::pin(async move {
+                let (Parts { headers, .. }, body) = request.into_parts();
+                // It is read nonetheless: a call ends in better order if all of it has come.
+                let asked: Result<(), Status> = unary::asked(&headers, body).await;
+                let row = const { $list.row(stringify!($asked)) };
+                unary::say(asked.and_then(|()| Err::<(), _>(door.refuse(row))), &headers)
+            }),)*
+        ];
     };
-    (@place namespace $request:ident) => {
-        Place::Namespace(&$request.get_ref().namespace)
+    (@place namespace $asked:ident) => {
+        Place::Namespace(&$asked.namespace)
     };
-    (@place cluster $request:ident) => {
+    (@place cluster $asked:ident) => {
         Place::Cluster
     };
-    (@place anyone $request:ident) => {
+    (@place anyone $asked:ident) => {
         Place::Anywhere
     };
 }

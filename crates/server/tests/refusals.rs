@@ -53,7 +53,7 @@ async fn bad_requests_are_told_what_they_lack() {
 
 /// The number of a request's field `namespace`, if it has one.
 fn namespace_field(message: &str) -> Option<i32> {
-    let set = prost_types::FileDescriptorSet::decode(steadfast_proto::services::DESCRIPTORS);
+    let set = prost_types::FileDescriptorSet::decode(steadfast_proto::DESCRIPTORS);
     let files = set.expect("descriptors").file;
     let (package, name) = message.trim_start_matches('.').rsplit_once('.').expect("a full name");
     let mut messages =

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fmt::Write as _, fs, path::Path};
 
 use prost_types::FileDescriptorSet;
-use steadfast_proto::{prost::Message as _, services::DESCRIPTORS};
+use steadfast_proto::{DESCRIPTORS, prost::Message as _};
 use steadfast_server::{OPERATOR, Right, Rpcs, State, WORKFLOW};
 use tonic::Code;
 

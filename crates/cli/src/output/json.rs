@@ -13,8 +13,8 @@ use prost_reflect::{
 };
 use serde_json::{Map, Value, json};
 use steadfast_proto::{
+    DESCRIPTORS,
     prost::{Message, Name},
-    services::DESCRIPTORS,
 };
 
 /// How payloads are printed.

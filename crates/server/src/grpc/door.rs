@@ -7,8 +7,7 @@ use std::{
 
 use http::{HeaderMap, header::AUTHORIZATION};
 use steadfast_engine::{Engine, Error};
-use steadfast_proto::prost::Message;
-use tonic::{Code, Response, Status};
+use tonic::{Code, Status};
 
 use super::{
     deadline,
@@ -93,19 +92,11 @@ impl Call {
     }
 
     /// Gives the engine's answer to the caller.
-    pub(super) fn leave<M: Message>(
-        mut self,
-        answer: Result<M, Error>,
-    ) -> Result<Response<M>, Status> {
+    pub(super) fn leave<M>(mut self, answer: Result<M, Error>) -> Result<M, Status> {
         match answer {
             Ok(message) => {
                 self.ended = Code::Ok;
-                let small = message.encoded_len() < COMPRESSED_FROM;
-                let mut response = Response::new(message);
-                if small {
-                    response.disable_compression();
-                }
-                Ok(response)
+                Ok(message)
             }
             Err(error) => {
                 let rpc = self.row.rpc.name();
@@ -125,6 +116,3 @@ impl Drop for Call {
         }
     }
 }
-
-/// Compressing a message shorter than this costs more than sending it.
-const COMPRESSED_FROM: usize = 8 * 1024;

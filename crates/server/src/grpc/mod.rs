@@ -2,16 +2,19 @@
 //!
 //! ```text
 //!   services ──▶ workflow, operator ──▶ door ──▶ Engine
-//!   (by path)    (tables of RPCs)         └──▶ status: its errors on the wire
+//!   (by path)    (tables of RPCs)  │      └──▶ status: its errors on the wire
+//!                                  └──▶ unary ──▶ frame, gzip: messages on the wire
 //! ```
 
 mod deadline;
 mod door;
+mod frame;
+mod gzip;
 mod operator;
 mod services;
-mod sizes;
 mod status;
 mod together;
+mod unary;
 mod workflow;
 
 pub use operator::OPERATOR;
@@ -47,6 +50,8 @@ pub(crate) async fn serve(
 async fn attend(connection: Connection, services: Services, stop: watch::Receiver<bool>) {
     let serving = http2::Builder::new(TokioExecutor::new())
         .timer(TokioTimer::new())
+        // gRPC has no use for the date, which would be in the headers of every answer.
+        .auto_date_header(false)
         .initial_stream_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONNECTION_WINDOW)
         .max_concurrent_streams(STREAMS)

@@ -1,59 +1,60 @@
 //! Which service answers a call.
 //!
-//! Workers and clients call the workflow service thousands of times a second, so that is asked
-//! first and directly; the others are found by a router.
+//! What the services do is found by its path in one table; what the server tells of itself is asked
+//! for rarely, and found by a router.
 
 use std::{
+    collections::BTreeMap,
     convert::Infallible,
     future::Future,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
 };
 
 use http::{Request, Response};
 use hyper::body::Incoming;
-use steadfast_proto::services::{
-    DESCRIPTORS, operator::operator_service_server::OperatorServiceServer,
-    workflow::workflow_service_server::WorkflowServiceServer,
-};
-use tonic::{body::Body, codec::CompressionEncoding::Gzip, service::Routes};
+use steadfast_proto::DESCRIPTORS;
+use tonic::{codec::CompressionEncoding::Gzip, service::Routes};
 use tower_service::Service as _;
 
 use super::{
     OPERATOR, WORKFLOW,
     door::Door,
-    sizes::{self, LARGEST_REQUEST},
+    operator,
+    unary::{Answer, Coming, Handler},
+    workflow,
 };
+use crate::rpc::Rpcs;
 
 /// All that can be called.
 #[derive(Clone, Debug)]
 pub(super) struct Services {
-    workflow: WorkflowServiceServer<Door>,
+    door: Door,
+    /// What carries out a call, by its path.
+    handlers: Arc<BTreeMap<String, Handler>>,
     others: Routes,
 }
 
-/// An answer to come.
-pub(super) struct Answer {
-    coming: Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>,
-}
+/// The response to come.
+pub(super) struct Responding(Coming);
 
 impl Services {
     pub(super) async fn new(door: Door) -> Self {
-        let workflow = WorkflowServiceServer::new(door.clone())
-            .accept_compressed(Gzip)
-            .send_compressed(Gzip)
-            .max_decoding_message_size(LARGEST_REQUEST)
-            .max_encoding_message_size(usize::MAX);
-        let operator = OperatorServiceServer::new(door)
-            .accept_compressed(Gzip)
-            .send_compressed(Gzip)
-            .max_decoding_message_size(LARGEST_REQUEST);
-        Self { workflow, others: about_itself(Routes::new(operator)).await }
+        let ours = [(WORKFLOW, workflow::HANDLERS), (OPERATOR, operator::HANDLERS)];
+        let handlers = ours.into_iter().flat_map(|(rpcs, handlers)| by_path(rpcs, handlers));
+        let others = about_itself().await;
+        Self { door, handlers: Arc::new(handlers.collect()), others }
     }
 }
 
-/// Adds what a server tells of itself. SDKs may compress whatever they send, health checks too.
-async fn about_itself(routes: Routes) -> Routes {
+fn by_path(rpcs: Rpcs, handlers: &'static [Handler]) -> impl Iterator<Item = (String, Handler)> {
+    let path = move |name: &str| format!("/{}/{name}", rpcs.service);
+    rpcs.rpcs.iter().map(move |rpc| path(rpc.name())).zip(handlers.iter().copied())
+}
+
+/// What a server tells of itself. SDKs may compress whatever they send, health checks too.
+async fn about_itself() -> Routes {
     let (health, healthy) = tonic_health::server::health_reporter();
     for service in [WORKFLOW.service, OPERATOR.service] {
         health.set_service_status(service, tonic_health::ServingStatus::Serving).await;
@@ -63,7 +64,7 @@ async fn about_itself(routes: Routes) -> Routes {
             .register_encoded_file_descriptor_set(DESCRIPTORS)
             .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
     };
-    let mut routes = routes.add_service(healthy.accept_compressed(Gzip));
+    let mut routes = Routes::new(healthy.accept_compressed(Gzip));
     if let Ok(newer) = reflection().build_v1() {
         routes = routes.add_service(newer.accept_compressed(Gzip));
     }
@@ -74,28 +75,28 @@ async fn about_itself(routes: Routes) -> Routes {
 }
 
 impl hyper::service::Service<Request<Incoming>> for Services {
-    type Response = Response<Body>;
+    type Response = Response<Answer>;
     type Error = Infallible;
-    type Future = Answer;
+    type Future = Responding;
 
-    fn call(&self, request: Request<Incoming>) -> Answer {
-        let service = request.uri().path().strip_prefix('/').and_then(|it| it.split('/').next());
-        let coming = if service == Some(WORKFLOW.service) {
-            self.workflow.clone().call(request)
-        } else {
-            Box::pin(self.others.clone().call(request))
-        };
-        Answer { coming }
+    fn call(&self, request: Request<Incoming>) -> Responding {
+        Responding(match self.handlers.get(request.uri().path()) {
+            Some(handler) => handler(self.door.clone(), request),
+            None => Box::pin(other(self.others.clone(), request)),
+        })
     }
 }
 
-impl Future for Answer {
-    type Output = Result<Response<Body>, Infallible>;
+async fn other(mut others: Routes, request: Request<Incoming>) -> Response<Answer> {
+    match others.call(request).await {
+        Ok(response) => response.map(Answer::Other),
+    }
+}
+
+impl Future for Responding {
+    type Output = Result<Response<Answer>, Infallible>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        self.coming.as_mut().poll(context).map_ok(|mut response| {
-            sizes::reword(response.headers_mut());
-            response
-        })
+        self.0.as_mut().poll(context).map(Ok)
     }
 }

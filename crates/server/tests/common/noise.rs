@@ -7,11 +7,11 @@ use prost_types::{
     field_descriptor_proto::{Label, Type},
 };
 use steadfast_proto::{
+    DESCRIPTORS,
     prost::{
         Message as _,
         encoding::{WireType, encode_key, encode_varint},
     },
-    services::DESCRIPTORS,
 };
 
 /// Draws messages.
