@@ -3,8 +3,11 @@
 //! A table knows the original of every row that a transition touches, so that the transition can be
 //! taken back whole; and it knows which rows were changed since they were last written, so that a
 //! commit writes only those. The cost of a step does not depend on how many things are pending.
+//!
+//! Rows are shared, not held in place: some are thousands of bytes long, most tables have one or two,
+//! and a map would have room for eleven. What a transition replaces or takes out is its own original.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// Something kept in a [`Table`], perhaps with a name that is unique among the pending ones.
 pub trait Row: Clone {
@@ -18,10 +21,10 @@ pub trait Row: Clone {
 /// Rows by key, with an undo log.
 #[derive(Clone, Debug)]
 pub struct Table<K, V> {
-    rows: BTreeMap<K, V>,
+    rows: BTreeMap<K, Arc<V>>,
     names: BTreeMap<String, K>,
     /// What the rows were before the transition that is under way.
-    originals: BTreeMap<K, Option<V>>,
+    originals: BTreeMap<K, Option<Arc<V>>>,
     /// The keys whose rows were changed and not yet written, and whether they were written before.
     unsaved: BTreeMap<K, bool>,
 }
@@ -40,7 +43,7 @@ impl<K, V> Default for Table<K, V> {
 impl<K: Ord + Clone, V: Row> Table<K, V> {
     /// The row with this key.
     pub fn get(&self, key: &K) -> Option<&V> {
-        self.rows.get(key)
+        self.rows.get(key).map(AsRef::as_ref)
     }
 
     /// The key of the row with this name.
@@ -50,7 +53,7 @@ impl<K: Ord + Clone, V: Row> Table<K, V> {
 
     /// All rows, by key.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&K, &V)> {
-        self.rows.iter()
+        self.rows.iter().map(|(key, row)| (key, row.as_ref()))
     }
 
     /// How many rows there are.
@@ -66,8 +69,8 @@ impl<K: Ord + Clone, V: Row> Table<K, V> {
     /// The row with this key, to be changed. Its name must stay.
     pub(crate) fn get_mut(&mut self, key: &K) -> Option<&mut V> {
         let row = self.rows.get_mut(key)?;
-        self.originals.entry(key.clone()).or_insert_with(|| Some(row.clone()));
-        Some(row)
+        self.originals.entry(key.clone()).or_insert_with(|| Some(Arc::clone(row)));
+        Some(Arc::make_mut(row))
     }
 
     /// Puts a row, in place of the one that had the key.
@@ -75,15 +78,15 @@ impl<K: Ord + Clone, V: Row> Table<K, V> {
         if !row.name().is_empty() {
             self.names.insert(row.name().to_owned(), key.clone());
         }
-        let old = self.rows.insert(key.clone(), row);
+        let old = self.rows.insert(key.clone(), Arc::new(row));
         self.originals.entry(key).or_insert(old);
     }
 
     /// Takes a row out.
-    pub(crate) fn remove(&mut self, key: &K) -> Option<V> {
+    pub(crate) fn remove(&mut self, key: &K) -> Option<Arc<V>> {
         let row = self.rows.remove(key)?;
         self.forget_name(key, &row);
-        self.originals.entry(key.clone()).or_insert_with(|| Some(row.clone()));
+        self.originals.entry(key.clone()).or_insert_with(|| Some(Arc::clone(&row)));
         Some(row)
     }
 
@@ -103,7 +106,7 @@ impl<K: Ord + Clone, V: Row> Table<K, V> {
     /// The row as it was before the transition under way touched it; `None` if it was not there, or
     /// was not touched.
     pub(crate) fn original(&self, key: &K) -> Option<&V> {
-        self.originals.get(key)?.as_ref()
+        self.originals.get(key)?.as_deref()
     }
 
     /// Takes back what the transition under way has done. The name of a row that it took out may
@@ -135,12 +138,12 @@ impl<K: Ord + Clone, V: Row> Table<K, V> {
         let unsaved = std::mem::take(&mut self.unsaved);
         let rows = &self.rows;
         unsaved.into_iter().filter_map(|(key, was_saved)| {
-            let row = rows.get(&key);
+            let row = rows.get(&key).map(AsRef::as_ref);
             (was_saved || row.is_some()).then_some((key, row))
         })
     }
 
-    fn restore(&mut self, key: K, row: V) {
+    fn restore(&mut self, key: K, row: Arc<V>) {
         if !row.name().is_empty() {
             self.names.insert(row.name().to_owned(), key.clone());
         }

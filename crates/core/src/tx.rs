@@ -5,7 +5,7 @@
 //! outside must not slip between its events: it is *buffered*, counts already, and gets its place
 //! in the history when the task ends.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use prost::Message as _;
 use steadfast_proto::{
@@ -131,26 +131,26 @@ impl<'a> Tx<'a> {
     /// there were any.
     pub(crate) fn flush(&mut self) -> bool {
         let keys: Vec<u64> = self.run.buffer.iter().map(|(key, _)| *key).collect();
-        let events: Vec<HistoryEvent> =
-            keys.iter().filter_map(|key| self.run.buffer.remove(key)).collect();
-        self.run.state.buffered_bytes = 0;
-        let any = !events.is_empty();
+        let events = keys.iter().filter_map(|key| self.run.buffer.remove(key));
         let (ends, others): (Vec<_>, Vec<_>) =
-            events.into_iter().partition(|event| ending::subject(event).is_some());
+            events.partition(|event| ending::subject(event).is_some());
+        self.run.state.buffered_bytes = 0;
+        self.out.events.reserve(keys.len());
         let mut started = BTreeMap::new();
         for event in others {
             let subject = ending::subject_of_start(&event);
-            let id = self.place(event, &Fold::Earlier);
+            let id = self.place(Arc::unwrap_or_clone(event), &Fold::Earlier);
             started.extend(subject.map(|subject| (subject, id)));
         }
-        for mut event in ends {
+        for event in ends {
+            let mut event = Arc::unwrap_or_clone(event);
             let start = ending::subject(&event).and_then(|subject| started.get(&subject));
             if let Some(id) = start {
                 ending::set_started(&mut event, *id);
             }
             self.place(event, &Fold::Earlier);
         }
-        any
+        !keys.is_empty()
     }
 
     /// Takes an event out of the buffer: what it tells has not happened after all.

@@ -52,7 +52,7 @@ impl Default for Limits {
         Self {
             run: steadfast_core::Limits::default(),
             cached_runs_max: 20_000,
-            cached_closed_runs_max: 1_000,
+            cached_closed_runs_max: 200,
             cached_schedules_max: 1_000,
             tail_events_max: 256,
             history_page_max: 256,

@@ -9,7 +9,8 @@ use super::{entry::Entry, job::Address};
 /// The runs of a shard that are in memory.
 #[derive(Debug, Default)]
 pub(crate) struct Cache {
-    entries: BTreeMap<RunNumber, Entry>,
+    /// Boxed: they are long, and a map moves what it holds.
+    entries: BTreeMap<RunNumber, Box<Entry>>,
     /// The newest run of each workflow of which it is in memory.
     current: BTreeMap<String, BTreeMap<String, RunNumber>>,
     by_run_id: BTreeMap<String, RunNumber>,
@@ -42,7 +43,7 @@ impl Cache {
     }
 
     pub(crate) fn get(&self, number: RunNumber) -> Option<&Entry> {
-        self.entries.get(&number)
+        self.entries.get(&number).map(AsRef::as_ref)
     }
 
     /// The run, marked as used.
@@ -68,7 +69,7 @@ impl Cache {
             let workflows = self.current.entry(identity.namespace_id.clone()).or_default();
             workflows.insert(identity.workflow_id.clone(), entry.number);
         }
-        self.entries.insert(entry.number, entry);
+        self.entries.insert(entry.number, Box::new(entry));
     }
 
     /// Remembers that a run is the newest of its workflow, unless a newer one is known.
@@ -80,7 +81,7 @@ impl Cache {
     }
 
     /// Lets a run go.
-    pub(crate) fn remove(&mut self, number: RunNumber) -> Option<Entry> {
+    pub(crate) fn remove(&mut self, number: RunNumber) -> Option<Box<Entry>> {
         let entry = self.entries.remove(&number)?;
         self.by_use.remove(&entry.used);
         let identity = entry.run.identity();

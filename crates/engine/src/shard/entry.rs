@@ -128,14 +128,16 @@ impl Entry {
                 self.close_event = Some(Arc::new(last));
             }
             // No worker will want the others: there is no task any more.
-            self.tail = Vec::new();
-            self.tail_first = self.run.last_event_id() + 1;
+            self.drop_tail();
             return;
         }
-        self.tail.extend(events);
+        if self.tail.is_empty() {
+            self.tail = events;
+        } else {
+            self.tail.extend(events);
+        }
         if self.tail.len() > events_max {
-            self.tail.clear();
-            self.tail_first = self.run.last_event_id() + 1;
+            self.drop_tail();
         }
     }
 
@@ -149,11 +151,12 @@ impl Entry {
         let skip = usize::try_from(first - self.tail_first).unwrap_or(usize::MAX);
         let mut events = std::mem::take(&mut self.tail);
         self.tail_first = self.run.last_event_id() + 1;
-        Some(events.split_off(skip.min(events.len())))
+        events.drain(..skip.min(events.len()));
+        Some(events)
     }
 
     fn drop_tail(&mut self) {
-        self.tail.clear();
+        self.tail = Vec::new();
         self.tail_first = self.run.last_event_id() + 1;
     }
 
