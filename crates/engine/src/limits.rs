@@ -39,6 +39,10 @@ pub struct Limits {
     pub recovery_page_max: usize,
     /// How many pieces of work one commit holds at the most.
     pub commit_works_max: usize,
+    /// How long a commit waits for more work, if the one before it had a lot. Workers elsewhere send
+    /// theirs all the time, and a page that many of them change is written once. Zero for workers in
+    /// this process: they wait for the commit themselves.
+    pub commit_wait: Duration,
     /// How many pieces of work a shard hands in ahead of what is durable.
     pub unreleased_works_max: u64,
     /// How long to wait before a failed commit is tried again, at first and at the most.
@@ -67,6 +71,7 @@ impl Default for Limits {
             due_page_max: 10_000,
             recovery_page_max: 500,
             commit_works_max: 4_096,
+            commit_wait: Duration::ZERO,
             unreleased_works_max: 5_000,
             commit_retry: (Duration::from_millis(10), Duration::from_secs(1)),
             queries_max: 100,

@@ -6,6 +6,7 @@ mod asides;
 mod attempts;
 mod batches;
 mod children;
+mod commits;
 mod common;
 mod delivery;
 mod errors;

@@ -17,6 +17,7 @@ use std::{
     net::{Ipv4Addr, SocketAddr},
     num::NonZeroUsize,
     path::PathBuf,
+    time::Duration,
 };
 
 use anyhow::{Context as _, Result};
@@ -56,10 +57,13 @@ enum Http {
 
 impl Default for Config {
     fn default() -> Self {
+        let mut engine = steadfast_engine::Options::default();
+        // Workers of a server are elsewhere.
+        engine.limits.commit_wait = COMMIT_WAIT;
         Self {
             db: PathBuf::from("steadfast.db"),
             sqlite: sqlite::Options::default(),
-            engine: steadfast_engine::Options::default(),
+            engine,
             doors: steadfast_server::Options::default(),
             logs: Logs::default(),
             threads: None,
@@ -70,6 +74,8 @@ impl Default for Config {
         }
     }
 }
+
+const COMMIT_WAIT: Duration = Duration::from_millis(1);
 
 /// What the command line says.
 #[derive(Debug, Default)]

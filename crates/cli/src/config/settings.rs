@@ -81,6 +81,21 @@ pub(super) const SETTINGS: &[Setting] = &[
         set: |it, text| to(&mut it.sqlite.writer_cache_kib, text),
     },
     Setting {
+        name: "commit-wait-ms",
+        value: "COUNT",
+        default: "1",
+        about: "How long a commit waits for more work, in milliseconds, while there is a lot of it; 0 \
+                is not at all",
+        group: STORAGE,
+        set: |it, text| {
+            let mut millis = 0_u64;
+            to(&mut millis, text)?;
+            ensure!(millis <= 100, "a commit waits for 100 ms at the most");
+            it.engine.limits.commit_wait = Duration::from_millis(millis);
+            Ok(())
+        },
+    },
+    Setting {
         name: "cached-runs",
         value: "COUNT",
         default: "20000",
