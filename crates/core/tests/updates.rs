@@ -246,9 +246,13 @@ fn an_update_is_sent_again_when_its_task_fails_or_is_lost() {
        5     1.000  WorkflowTaskScheduled
        6     2.000  WorkflowTaskStarted
        7     3.000  WorkflowTaskFailed NonDeterministicError "oops"
+       8    13.000  WorkflowTaskScheduled attempt=3
+       9    13.000  WorkflowTaskStarted
+      10    14.000  WorkflowTaskCompleted
+      11    14.000  WorkflowExecutionUpdateAccepted u1
+      12    14.000  WorkflowExecutionUpdateCompleted u1
     updates at 3: u1/request
-    updates at 13: none
-    refused at 14: BadUpdateWorkflowExecutionMessage: update u1 is not known
+    updates at 13: u1/request
     "#);
 }
 
@@ -318,7 +322,7 @@ fn a_workflow_task_that_fails_over_and_over_takes_no_update() {
 }
 
 #[test]
-fn an_update_that_waits_for_a_task_that_fails_over_and_over_is_given_up() {
+fn an_update_outlives_a_task_that_fails_over_and_over() {
     insta::assert_snapshot!(check("
         0 start Order
         0 take-task
@@ -336,8 +340,8 @@ fn an_update_that_waits_for_a_task_that_fails_over_and_over_is_given_up() {
        3     0.000  WorkflowTaskStarted
        4     0.000  WorkflowTaskFailed NonDeterministicError "one"
     updates at 0: u1/request
-    effects at 1: update u1 aborted: TaskFailed; task
-    updates at 1: none
+    effects at 1: task
+    updates at 1: u1/request
     "#);
 }
 

@@ -4,7 +4,7 @@ use steadfast_engine::Code;
 use steadfast_proto::{enums::WorkflowExecutionStatus as Status, workflowservice as ws};
 
 use crate::common::{
-    QUEUE, Rig, activity, complete, continue_as_new, execution, seconds, survives, timer,
+    NAMESPACE, QUEUE, Rig, activity, complete, continue_as_new, execution, seconds, survives, timer,
 };
 
 #[tokio::test(start_paused = true)]
@@ -209,4 +209,29 @@ async fn a_delayed_start_runs_no_code_before_its_time() {
     5    90.000  WorkflowTaskCompleted
     6    90.000  WorkflowExecutionCompleted "done"
     "#);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_names_the_first_run_of_a_chain_reaches_its_last() {
+    let rig = Rig::new().await;
+    let first = rig.start("order-1").await;
+    rig.step(vec![continue_as_new()]).await;
+    let cancel = ws::RequestCancelWorkflowExecutionRequest {
+        namespace: NAMESPACE.to_owned(),
+        workflow_execution: Some(execution("order-1", &first)),
+        first_execution_run_id: first.clone(),
+        ..ws::RequestCancelWorkflowExecutionRequest::default()
+    };
+    rig.engine().request_cancel_workflow_execution(cancel).await.expect("taken");
+    let names = rig.names("order-1").await.join(" ");
+    assert!(names.contains("WorkflowExecutionCancelRequested"), "{names}");
+    let terminate = ws::TerminateWorkflowExecutionRequest {
+        namespace: NAMESPACE.to_owned(),
+        workflow_execution: Some(execution("order-1", &first)),
+        first_execution_run_id: first,
+        ..ws::TerminateWorkflowExecutionRequest::default()
+    };
+    rig.engine().terminate_workflow_execution(terminate).await.expect("taken");
+    let names = rig.names("order-1").await.join(" ");
+    assert!(names.ends_with("WorkflowExecutionTerminated"), "{names}");
 }

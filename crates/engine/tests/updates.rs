@@ -245,6 +245,37 @@ async fn an_update_that_takes_long_answers_how_far_it_is() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_waits_for_the_outcome_hears_that_it_was_accepted_at_least() {
+    let rig = Rig::new().await;
+    asleep(&rig).await;
+    let update = rig.update("order-1", "u-1", Stage::Completed);
+    let (seen, said) = tokio::join!(update, worker_once(&rig));
+    said.expect("a good completion");
+    let seen = seen.expect("no error");
+    assert_eq!(seen.stage(), Stage::Accepted);
+    assert_eq!(seen.outcome, None);
+    let now = poll_update(&rig, "u-1", Stage::Admitted).await.expect("how far it is");
+    assert_eq!(now.stage(), Stage::Accepted, "whoever polls for less does not wait");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_update_outlives_the_workflow_tasks_that_fail_with_it() {
+    let rig = Rig::new().await;
+    asleep(&rig).await;
+    let worker = async {
+        let task = rig.next_task(QUEUE).await;
+        rig.fail_task(&task).await.expect("taken");
+        // The second is lost: it times out.
+        rig.next_task(QUEUE).await;
+        let task = rig.next_task(QUEUE).await;
+        assert_eq!(task.attempt, 3);
+        say(&rig, &task, vec![accepted(&task), done("u-1", "raised")], vec![]).await;
+    };
+    let (updated, ()) = tokio::join!(rig.update("order-1", "u-1", Stage::Completed), worker);
+    assert_eq!(success(updated.expect("an outcome").outcome), "\"raised\"");
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_update_of_a_workflow_that_closes_is_aborted() {
     for (how, code) in [
         ("complete", Code::NotFound),

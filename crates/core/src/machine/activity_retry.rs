@@ -168,14 +168,13 @@ pub(crate) fn enqueue(tx: &mut Tx<'_>, id: i64) {
 }
 
 fn attempt_timed_out(tx: &mut Tx<'_>, id: i64, kind: enums::TimeoutType) {
-    let Some(activity) = tx.run.activities.get(&id) else { return };
     let message = if kind == enums::TimeoutType::Heartbeat {
         "activity Heartbeat timeout"
     } else {
         "activity StartToClose timeout"
     };
-    let details = activity.row.heartbeat_details.clone();
-    let failure = of_timeout(kind, message, details);
+    // What the attempt said last goes to the next one; the workflow hears it if there is none.
+    let failure = of_timeout(kind, message, None);
     if is_lost(tx, id, kind) {
         suspect(tx, id);
     }

@@ -98,15 +98,6 @@ pub(crate) fn abort_sent(tx: &mut Tx<'_>) {
     abort(tx, sent);
 }
 
-/// The workflow task is about to be tried once more. When that happens over and over, those who
-/// wait for it are told.
-pub(crate) fn abort_if_failing(tx: &mut Tx<'_>) {
-    if is_failing(tx.run) {
-        let waiting = waiting(tx.run);
-        abort(tx, waiting);
-    }
-}
-
 /// Those that came with a reset stay: they are in the history, and nobody would ask again.
 fn abort(tx: &mut Tx<'_>, updates: Vec<String>) {
     for update_id in updates {

@@ -89,7 +89,6 @@ pub(crate) fn schedule(tx: &mut Tx<'_>) {
             timeout: nanos(timeout),
             ..WorkflowTask::default()
         });
-        update::abort_if_failing(tx);
     }
     task_park::keep_if_parked(tx);
     tx.effect(Effect::WorkflowTaskReady);

@@ -42,7 +42,7 @@ impl Engine {
         let missing = || Error::invalid("UpdateRef is not set on request.");
         let reference = request.update_ref.ok_or_else(missing)?;
         let address = address(&namespace, reference.workflow_execution.as_ref())?;
-        let stage = wanted_stage(request.wait_policy.as_ref(), Stage::Unspecified)?;
+        let stage = wanted_stage(request.wait_policy.as_ref(), Stage::Unspecified);
         let update_id = reference.update_id;
         let asked = WantedUpdate { address, update_id, chain: String::new(), request: None, stage };
         let seen = self.watch_update(asked).await?;
@@ -60,7 +60,13 @@ impl Engine {
         request: UpdateWorkflowExecutionRequest,
     ) -> Result<WantedUpdate, Error> {
         let address = address(namespace, request.workflow_execution.as_ref())?;
-        let stage = wanted_stage(request.wait_policy.as_ref(), Stage::Completed)?;
+        let stage = wanted_stage(request.wait_policy.as_ref(), Stage::Completed);
+        if stage == Stage::Admitted {
+            return Err(Error::new(
+                Code::PermissionDenied,
+                "waiting for the stage ADMITTED is not supported; wait for ACCEPTED or COMPLETED",
+            ));
+        }
         let missing = || Error::invalid("Request is not set on request.");
         let mut wanted = request.request.ok_or_else(missing)?;
         let input = wanted.input.as_ref().ok_or_else(|| Error::invalid("Input is not set."))?;
@@ -85,10 +91,8 @@ impl Engine {
 
     /// Waits for what comes of an update.
     pub(super) async fn follow_update(&self, watched: Watched) -> Result<SeenUpdate, Error> {
-        let (mut seen, watch) = watched;
-        if let Some((number, event_id)) = seen.outcome_in.take() {
-            seen.outcome = self.recorded_outcome(number, event_id).await?;
-        }
+        let (seen, watch) = watched;
+        let seen = self.with_outcome(seen).await?;
         let Some(watch) = watch else { return Ok(seen) };
         let longest = self.shared().limits.read_wait;
         let read_wait = self.patience(longest);
@@ -102,8 +106,37 @@ impl Engine {
             // Who has set a limit wants to hear that it was reached: SDKs take any other answer
             // for a reason to ask again, with the same limit.
             None if read_wait < longest => self.check_running().and_then(|()| Err(timed_out())),
-            None => self.check_running().map(|()| seen),
+            None => {
+                self.check_running()?;
+                self.update_now(seen).await
+            }
         }
+    }
+
+    /// How far an update is now: it may have been accepted while its caller waited for more.
+    async fn update_now(&self, seen: SeenUpdate) -> Result<SeenUpdate, Error> {
+        let wanted = WantedUpdate {
+            address: Address::Number(seen.run),
+            update_id: seen.reference.update_id.clone(),
+            chain: String::new(),
+            request: None,
+            stage: Stage::Unspecified,
+        };
+        let (slot, reply) = oneshot::channel();
+        self.post(WatchJob { wanted, slot });
+        match self.answer(reply).await {
+            Ok((now, _)) => self.with_outcome(now).await,
+            // One that was only admitted is kept for as long as somebody waits.
+            Err(error) if error.code == Code::NotFound => Ok(seen),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn with_outcome(&self, mut seen: SeenUpdate) -> Result<SeenUpdate, Error> {
+        if let Some(event_id) = seen.outcome_in.take() {
+            seen.outcome = self.recorded_outcome(seen.run, event_id).await?;
+        }
+        Ok(seen)
     }
 
     async fn recorded_outcome(
@@ -122,11 +155,12 @@ impl Engine {
 /// How far an update was seen to be.
 #[derive(Clone, Debug)]
 pub(super) struct SeenUpdate {
+    run: RunNumber,
     reference: UpdateRef,
     stage: Stage,
     outcome: Option<Outcome>,
     /// The event that has the outcome, if it must be read.
-    outcome_in: Option<(RunNumber, i64)>,
+    outcome_in: Option<i64>,
 }
 
 /// How far an update is, and where to hear more.
@@ -199,6 +233,7 @@ impl WantedUpdate {
         };
         let identity = entry.run.identity();
         let mut seen = SeenUpdate {
+            run: number,
             reference: UpdateRef {
                 workflow_execution: Some(common::WorkflowExecution {
                     workflow_id: identity.workflow_id.clone(),
@@ -213,7 +248,7 @@ impl WantedUpdate {
         if update.is_completed() {
             seen.stage = Stage::Completed;
             if seen.outcome.is_none() {
-                seen.outcome_in = Some((number, update.row.completed_event_id));
+                seen.outcome_in = Some(update.row.completed_event_id);
             }
         } else if !entry.run.is_open() {
             seen.stage = Stage::Completed;
@@ -233,14 +268,10 @@ impl WantedUpdate {
     }
 }
 
-fn wanted_stage(policy: Option<&update::WaitPolicy>, otherwise: Stage) -> Result<Stage, Error> {
+fn wanted_stage(policy: Option<&update::WaitPolicy>, otherwise: Stage) -> Stage {
     match policy.map(update::WaitPolicy::lifecycle_stage) {
-        None | Some(Stage::Unspecified) => Ok(otherwise),
-        Some(Stage::Admitted) => Err(Error::new(
-            Code::PermissionDenied,
-            "waiting for the stage ADMITTED is not supported; wait for ACCEPTED or COMPLETED",
-        )),
-        Some(stage) => Ok(stage),
+        None | Some(Stage::Unspecified) => otherwise,
+        Some(stage) => stage,
     }
 }
 

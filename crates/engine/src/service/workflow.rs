@@ -1,13 +1,16 @@
 //! What can be asked of a running workflow: signal, cancel, terminate, describe, delete.
 
 use steadfast_core::{CancelRequest, Input, Run, Signal, Terminate};
-use steadfast_proto::workflowservice::{
-    DeleteWorkflowExecutionRequest, DeleteWorkflowExecutionResponse,
-    DescribeWorkflowExecutionRequest, DescribeWorkflowExecutionResponse,
-    RequestCancelWorkflowExecutionRequest, RequestCancelWorkflowExecutionResponse,
-    ResetStickyTaskQueueRequest, ResetStickyTaskQueueResponse, SignalWorkflowExecutionRequest,
-    SignalWorkflowExecutionResponse, TerminateWorkflowExecutionRequest,
-    TerminateWorkflowExecutionResponse,
+use steadfast_proto::{
+    common::WorkflowExecution,
+    workflowservice::{
+        DeleteWorkflowExecutionRequest, DeleteWorkflowExecutionResponse,
+        DescribeWorkflowExecutionRequest, DescribeWorkflowExecutionResponse,
+        RequestCancelWorkflowExecutionRequest, RequestCancelWorkflowExecutionResponse,
+        ResetStickyTaskQueueRequest, ResetStickyTaskQueueResponse, SignalWorkflowExecutionRequest,
+        SignalWorkflowExecutionResponse, TerminateWorkflowExecutionRequest,
+        TerminateWorkflowExecutionResponse,
+    },
 };
 use steadfast_store::RunNumber;
 use tokio::sync::oneshot;
@@ -15,6 +18,7 @@ use tokio::sync::oneshot;
 use super::{Engine, address, check_length, not_found, start::check_blob};
 use crate::{
     error::Error,
+    namespaces::Namespace,
     shard::{Address, Desk, Job},
     visibility::{self, Schema},
 };
@@ -52,14 +56,14 @@ impl Engine {
         request: RequestCancelWorkflowExecutionRequest,
     ) -> Result<RequestCancelWorkflowExecutionResponse, Error> {
         let namespace = self.namespace(&request.namespace)?;
-        let address = address(&namespace, request.workflow_execution.as_ref())?;
+        let chain = request.first_execution_run_id;
+        let address = address_in(&namespace, request.workflow_execution, &chain)?;
         let cancel = CancelRequest {
             reason: request.reason,
             identity: request.identity,
             links: request.links,
             ..CancelRequest::default()
         };
-        let chain = request.first_execution_run_id;
         self.apply(address, chain, Input::RequestCancel(cancel), |_| ()).await?;
         Ok(RequestCancelWorkflowExecutionResponse {})
     }
@@ -70,7 +74,8 @@ impl Engine {
         request: TerminateWorkflowExecutionRequest,
     ) -> Result<TerminateWorkflowExecutionResponse, Error> {
         let namespace = self.namespace(&request.namespace)?;
-        let address = address(&namespace, request.workflow_execution.as_ref())?;
+        let chain = request.first_execution_run_id;
+        let address = address_in(&namespace, request.workflow_execution, &chain)?;
         check_blob(&namespace, request.details.as_ref())?;
         let terminate = Terminate {
             reason: request.reason,
@@ -79,7 +84,6 @@ impl Engine {
             links: request.links,
             ..Terminate::default()
         };
-        let chain = request.first_execution_run_id;
         self.apply(address, chain, Input::Terminate(terminate), |_| ()).await?;
         Ok(TerminateWorkflowExecutionResponse {})
     }
@@ -161,6 +165,22 @@ impl Job for DeleteJob {
     fn fail(self: Box<Self>, error: Error) {
         drop(self.slot.send(Err(error)));
     }
+}
+
+/// Where to find what a request is about. Whoever names the first run of a chain means the run that is
+/// its last, whichever run is named beside it.
+fn address_in(
+    namespace: &Namespace,
+    execution: Option<WorkflowExecution>,
+    chain: &str,
+) -> Result<Address, Error> {
+    let execution = execution.map(|mut execution| {
+        if !chain.is_empty() {
+            execution.run_id.clear();
+        }
+        execution
+    });
+    address(namespace, execution.as_ref())
 }
 
 fn describe(run: &Run) -> DescribeWorkflowExecutionResponse {

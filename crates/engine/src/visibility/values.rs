@@ -50,12 +50,13 @@ pub(crate) fn known_values(attributes: &SearchAttributes, schema: &Schema) -> Ve
     values
 }
 
-/// The attributes as they are given back: with their types, which SDKs decode them by.
+/// The attributes as they are given back: with their types, which SDKs decode them by. What a client
+/// has said of a type stays.
 pub(crate) fn with_types(mut attributes: SearchAttributes, schema: &Schema) -> SearchAttributes {
     for (name, payload) in &mut attributes.indexed_fields {
         if let Some(kind) = schema.settable(name) {
             let kind = schema::type_name(kind).as_bytes().to_vec();
-            payload.metadata.insert(TYPE.to_owned(), kind);
+            payload.metadata.entry(TYPE.to_owned()).or_insert(kind);
         }
     }
     attributes
@@ -82,8 +83,13 @@ fn settable(name: &str, schema: &Schema) -> Result<SearchType, Error> {
     if schema::is_system(name) {
         return Err(Error::invalid(format!("{name} attribute can't be set in SearchAttributes")));
     }
-    let undefined = || Error::invalid(format!("search attribute {name} is not defined"));
+    let undefined = || Error::invalid(unmapped(name));
     schema.settable(name).ok_or_else(undefined)
+}
+
+/// SDKs look for the beginning of it.
+fn unmapped(name: &str) -> String {
+    format!("no mapping defined for search attribute {name}: add it to the namespace, then use it")
 }
 
 fn read(kind: SearchType, payload: &Payload) -> Result<Vec<Value>, String> {

@@ -60,7 +60,11 @@ fn payloads_are_read_by_the_type_of_their_attribute() {
 #[test]
 fn wrong_payloads_are_refused() {
     let table = [
-        ("Nope", "1", "search attribute Nope is not defined"),
+        (
+            "Nope",
+            "1",
+            "no mapping defined for search attribute Nope: add it to the namespace, then use it",
+        ),
         ("RunId", "1", "RunId attribute can't be set in SearchAttributes"),
         (
             "MyInt",
@@ -160,6 +164,10 @@ fn what_the_schema_forgot_is_left_out_of_the_index_but_not_of_the_answer() {
     assert_eq!(text(&known_values(&all, &schema())), "MyInt=1");
     let answer = with_types(all, &schema());
     let kind = |name: &str| answer.indexed_fields[name].metadata["type"].clone();
-    assert_eq!(kind("MyBool"), b"Bool", "the schema's type, whatever was sent");
+    assert_eq!(kind("MyBool"), b"Int", "as it was sent");
     assert_eq!(kind("Gone"), b"Int", "as it was sent");
+    let mut untyped = raw("true");
+    untyped.metadata.remove("type");
+    let answer = with_types(attributes([("MyBool", untyped)]), &schema());
+    assert_eq!(answer.indexed_fields["MyBool"].metadata["type"], b"Bool", "by the schema");
 }
