@@ -1,7 +1,9 @@
 //! Activities that fail and are tried again: when, how often, and what the next attempt knows.
 
 use steadfast_engine::{Code, Error};
-use steadfast_proto::{command::Command, enums, workflowservice as ws};
+use steadfast_proto::{
+    command::Command, enums, failure::failure::FailureInfo, workflowservice as ws,
+};
 
 use crate::common::{
     Fault, NAMESPACE, QUEUE, Rig, activity, activity_with, calls::Work, cancel_activity, complete,
@@ -187,6 +189,12 @@ async fn c_32_details_survive_an_attempt_that_ends_by_timeout() {
         let second = rig.next_activity().await;
         assert_eq!(second.heartbeat_details, Some(payloads("4")));
         assert_eq!(second.attempt, 2);
+        let seen = rig.describe("order-1").await.expect("a run");
+        let last = seen.pending_activities[0].last_failure.clone().expect("why it ended");
+        let Some(FailureInfo::TimeoutFailureInfo(timeout)) = last.failure_info else {
+            panic!("{last:?}")
+        };
+        assert_eq!(timeout.last_heartbeat_details, None, "they are the activity's, and said once");
         String::new()
     });
     told.await;
