@@ -116,20 +116,16 @@ impl Engine {
     /// How far an update is now: it may have been accepted while its caller waited for more.
     async fn update_now(&self, seen: SeenUpdate) -> Result<SeenUpdate, Error> {
         let wanted = WantedUpdate {
-            address: Address::Number(seen.run),
-            update_id: seen.reference.update_id.clone(),
+            address: seen.address,
+            update_id: seen.reference.update_id,
             chain: String::new(),
             request: None,
             stage: Stage::Unspecified,
         };
         let (slot, reply) = oneshot::channel();
         self.post(WatchJob { wanted, slot });
-        match self.answer(reply).await {
-            Ok((now, _)) => self.with_outcome(now).await,
-            // One that was only admitted is kept for as long as somebody waits.
-            Err(error) if error.code == Code::NotFound => Ok(seen),
-            Err(error) => Err(error),
-        }
+        let (now, _) = self.answer(reply).await?;
+        self.with_outcome(now).await
     }
 
     async fn with_outcome(&self, mut seen: SeenUpdate) -> Result<SeenUpdate, Error> {
@@ -156,6 +152,7 @@ impl Engine {
 #[derive(Clone, Debug)]
 pub(super) struct SeenUpdate {
     run: RunNumber,
+    address: Address,
     reference: UpdateRef,
     stage: Stage,
     outcome: Option<Outcome>,
@@ -234,6 +231,11 @@ impl WantedUpdate {
         let identity = entry.run.identity();
         let mut seen = SeenUpdate {
             run: number,
+            address: Address::Run {
+                namespace_id: identity.namespace_id.clone(),
+                workflow_id: identity.workflow_id.clone(),
+                run_id: identity.run_id.clone(),
+            },
             reference: UpdateRef {
                 workflow_execution: Some(common::WorkflowExecution {
                     workflow_id: identity.workflow_id.clone(),
