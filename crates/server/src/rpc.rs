@@ -131,14 +131,14 @@ macro_rules! service {
                     call.leave(answer)
                 };
                 let answer = answer.await;
-                unary::say(answer, &headers)
+                Ok(unary::say(answer, &headers))
             }),)*
             $(|door, request| Box::pin(async move {
                 let (Parts { headers, .. }, body) = request.into_parts();
                 // It is read nonetheless: a call ends in better order if all of it has come.
                 let asked: Result<(), Status> = unary::asked(&headers, body).await;
                 let row = const { $list.row(stringify!($asked)) };
-                unary::say(asked.and_then(|()| Err::<(), _>(door.refuse(row))), &headers)
+                Ok(unary::say(asked.and_then(|()| Err::<(), _>(door.refuse(row))), &headers))
             }),)*
         ];
     };

@@ -43,8 +43,7 @@ impl Engine {
         let reference = request.update_ref.ok_or_else(missing)?;
         let address = address(&namespace, reference.workflow_execution.as_ref())?;
         let stage = wanted_stage(request.wait_policy.as_ref(), Stage::Unspecified);
-        let update_id = reference.update_id;
-        let asked = WantedUpdate { address, update_id, chain: String::new(), request: None, stage };
+        let asked = WantedUpdate::known(address, reference.update_id, stage);
         let seen = self.watch_update(asked).await?;
         Ok(PollWorkflowExecutionUpdateResponse {
             update_ref: Some(seen.reference),
@@ -84,9 +83,13 @@ impl Engine {
     }
 
     async fn watch_update(&self, wanted: WantedUpdate) -> Result<SeenUpdate, Error> {
+        self.follow_update(self.begin_watch(wanted).await?).await
+    }
+
+    async fn begin_watch(&self, wanted: WantedUpdate) -> Result<Watched, Error> {
         let (slot, reply) = oneshot::channel();
         self.post(WatchJob { wanted, slot });
-        self.follow_update(self.answer(reply).await?).await
+        self.answer(reply).await
     }
 
     /// Waits for what comes of an update.
@@ -115,22 +118,15 @@ impl Engine {
 
     /// How far an update is now: it may have been accepted while its caller waited for more.
     async fn update_now(&self, seen: SeenUpdate) -> Result<SeenUpdate, Error> {
-        let wanted = WantedUpdate {
-            address: seen.address,
-            update_id: seen.reference.update_id,
-            chain: String::new(),
-            request: None,
-            stage: Stage::Unspecified,
-        };
-        let (slot, reply) = oneshot::channel();
-        self.post(WatchJob { wanted, slot });
-        let (now, _) = self.answer(reply).await?;
+        let update_id = seen.reference.update_id;
+        let wanted = WantedUpdate::known(seen.address, update_id, Stage::Unspecified);
+        let (now, _) = self.begin_watch(wanted).await?;
         self.with_outcome(now).await
     }
 
     async fn with_outcome(&self, mut seen: SeenUpdate) -> Result<SeenUpdate, Error> {
-        if let Some(event_id) = seen.outcome_in.take() {
-            seen.outcome = self.recorded_outcome(seen.run, event_id).await?;
+        if let Some((number, event_id)) = seen.outcome_in.take() {
+            seen.outcome = self.recorded_outcome(number, event_id).await?;
         }
         Ok(seen)
     }
@@ -151,13 +147,12 @@ impl Engine {
 /// How far an update was seen to be.
 #[derive(Clone, Debug)]
 pub(super) struct SeenUpdate {
-    run: RunNumber,
     address: Address,
     reference: UpdateRef,
     stage: Stage,
     outcome: Option<Outcome>,
     /// The event that has the outcome, if it must be read.
-    outcome_in: Option<i64>,
+    outcome_in: Option<(RunNumber, i64)>,
 }
 
 /// How far an update is, and where to hear more.
@@ -207,6 +202,11 @@ impl Job for WatchJob {
 }
 
 impl WantedUpdate {
+    /// One that was asked for before.
+    fn known(address: Address, update_id: String, stage: Stage) -> Self {
+        Self { address, update_id, chain: String::new(), request: None, stage }
+    }
+
     /// Admits the update if it is new, and says how far it is.
     pub(super) fn watch(
         &mut self,
@@ -230,7 +230,6 @@ impl WantedUpdate {
         };
         let identity = entry.run.identity();
         let mut seen = SeenUpdate {
-            run: number,
             address: Address::Run {
                 namespace_id: identity.namespace_id.clone(),
                 workflow_id: identity.workflow_id.clone(),
@@ -250,7 +249,7 @@ impl WantedUpdate {
         if update.is_completed() {
             seen.stage = Stage::Completed;
             if seen.outcome.is_none() {
-                seen.outcome_in = Some(update.row.completed_event_id);
+                seen.outcome_in = Some((number, update.row.completed_event_id));
             }
         } else if !entry.run.is_open() {
             seen.stage = Stage::Completed;

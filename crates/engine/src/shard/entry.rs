@@ -150,7 +150,7 @@ impl Entry {
         }
         let skip = usize::try_from(first - self.tail_first).unwrap_or(usize::MAX);
         let mut events = std::mem::take(&mut self.tail);
-        self.tail_first = self.run.last_event_id() + 1;
+        self.drop_tail();
         events.drain(..skip.min(events.len()));
         Some(events)
     }

@@ -63,24 +63,23 @@ impl Unpacker {
         self.inflate.reset(false);
         self.message.clear();
         self.message.reserve(length_said(packed).min(largest) + 1);
-        let checks = loop {
-            let done = usize::try_from(self.inflate.total_in()).unwrap_or(usize::MAX);
-            let rest = deflated.get(done..).ok_or(Unpackable::Truncated)?;
+        let mut rest = deflated;
+        loop {
             let status =
                 self.inflate.decompress_vec(rest, &mut self.message, FlushDecompress::Finish)?;
+            let done = usize::try_from(self.inflate.total_in()).unwrap_or(usize::MAX);
+            rest = deflated.get(done..).ok_or(Unpackable::Truncated)?;
             if self.message.len() > largest {
                 return Err(Unpackable::TooLarge(largest));
             }
             if status == Status::StreamEnd {
-                let done = usize::try_from(self.inflate.total_in()).unwrap_or(usize::MAX);
-                break deflated.get(done..).ok_or(Unpackable::Truncated)?;
+                return self.check(rest);
             }
             if self.message.len() < self.message.capacity() {
                 return Err(Unpackable::Truncated);
             }
             self.message.reserve(self.message.len().min(largest + 1 - self.message.len()));
-        };
-        self.check(checks)
+        }
     }
 
     /// Compares the message with what its sender says about it.

@@ -3,14 +3,7 @@
 //! What the services do is found by its path in one table; what the server tells of itself is asked
 //! for rarely, and found by a router.
 
-use std::{
-    collections::BTreeMap,
-    convert::Infallible,
-    future::Future,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-};
+use std::{collections::BTreeMap, convert::Infallible, sync::Arc};
 
 use http::{Request, Response};
 use hyper::body::Incoming;
@@ -22,7 +15,7 @@ use super::{
     OPERATOR, WORKFLOW,
     door::Door,
     operator,
-    unary::{Answer, Coming, Handler},
+    unary::{Answer, Answered, Coming, Handler},
     workflow,
 };
 use crate::rpc::Rpcs;
@@ -35,9 +28,6 @@ pub(super) struct Services {
     handlers: Arc<BTreeMap<String, Handler>>,
     others: Routes,
 }
-
-/// The response to come.
-pub(super) struct Responding(Coming);
 
 impl Services {
     pub(super) async fn new(door: Door) -> Self {
@@ -77,26 +67,16 @@ async fn about_itself() -> Routes {
 impl hyper::service::Service<Request<Incoming>> for Services {
     type Response = Response<Answer>;
     type Error = Infallible;
-    type Future = Responding;
+    type Future = Coming;
 
-    fn call(&self, request: Request<Incoming>) -> Responding {
-        Responding(match self.handlers.get(request.uri().path()) {
+    fn call(&self, request: Request<Incoming>) -> Coming {
+        match self.handlers.get(request.uri().path()) {
             Some(handler) => handler(self.door.clone(), request),
             None => Box::pin(other(self.others.clone(), request)),
-        })
+        }
     }
 }
 
-async fn other(mut others: Routes, request: Request<Incoming>) -> Response<Answer> {
-    match others.call(request).await {
-        Ok(response) => response.map(Answer::Other),
-    }
-}
-
-impl Future for Responding {
-    type Output = Result<Response<Answer>, Infallible>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        self.0.as_mut().poll(context).map(Ok)
-    }
+async fn other(mut others: Routes, request: Request<Incoming>) -> Answered {
+    Ok(others.call(request).await?.map(Answer::Other))
 }

@@ -4,6 +4,7 @@
 //! an answer is written once, and nothing else is set up on the way.
 
 use std::{
+    convert::Infallible,
     future::Future,
     pin::Pin,
     task::{Context, Poll},
@@ -22,8 +23,11 @@ use super::{
 /// What carries out an RPC.
 pub(super) type Handler = fn(Door, Request<Incoming>) -> Coming;
 
+/// What is to be answered: a status at the worst, never nothing.
+pub(super) type Answered = Result<Response<Answer>, Infallible>;
+
 /// An answer to come.
-pub(super) type Coming = Pin<Box<dyn Future<Output = Response<Answer>> + Send>>;
+pub(super) type Coming = Pin<Box<dyn Future<Output = Answered> + Send>>;
 
 /// The body of an answer.
 #[derive(Debug)]
