@@ -13,7 +13,49 @@ from temporalio import activity, workflow
 from temporalio.client import Client, WorkflowFailureError, WorkflowHistory
 from temporalio.exceptions import ActivityError, ApplicationError, CancelledError
 from temporalio.service import RPCError, RPCStatusCode
-from temporalio.worker import Replayer, UnsandboxedWorkflowRunner
+from temporalio.converter import default
+from temporalio.worker import (
+    ActivityInboundInterceptor,
+    ExecuteActivityInput,
+    Interceptor,
+    Replayer,
+    UnsandboxedWorkflowRunner,
+)
+
+
+class Headers(Interceptor):
+    """Notes which fields the headers of activities have."""
+
+    def __init__(self) -> None:
+        self.seen: list[dict[str, Any]] = []
+
+    def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:
+        seen = self.seen
+
+        class Noting(ActivityInboundInterceptor):
+            async def execute_activity(self, input: ExecuteActivityInput) -> Any:
+                decode = default().payload_converter.from_payload
+                seen.append({name: decode(field) for name, field in input.headers.items()})
+                return await super().execute_activity(input)
+
+        return Noting(next)
+
+
+async def test_attempts_have_keys_for_workers_that_ask(server):
+    seen = []
+    for asked in ({}, {"steadfast-attempt-keys": "true"}):
+        client = await server.other_client(rpc_metadata=asked)
+        headers = Headers()
+        async with working(
+            client, workflows=[Calling], activities=[fail], interceptors=[headers]
+        ) as queue:
+            call = Call("fail", 1, policy=Policy(50))
+            await client.execute_workflow(Calling.run, call, id=unique(), task_queue=queue)
+        seen.append(headers.seen)
+    assert seen[0] == [{}, {}]
+    first, second = seen[1]
+    assert first["steadfast-idempotency-key"] == second["steadfast-idempotency-key"]
+    assert (first["steadfast-fence"], second["steadfast-fence"]) == (1, 2)
 
 
 @workflow.defn

@@ -8,8 +8,8 @@ use crate::{
     input::{Input, Start},
     machine::{
         acknowledge, activity, activity_change, activity_options, activity_park, activity_retry,
-        cancel, child, close, create, external, parent, run_resume, signal, task_park, tell,
-        terminate, timer, update, workflow_task,
+        attach, cancel, child, close, create, external, parent, run_resume, signal, task_park,
+        tell, terminate, timer, update, workflow_task,
     },
     refused::Refused,
     run::Run,
@@ -45,6 +45,7 @@ fn take(tx: &mut Tx<'_>, input: Input) -> Result<(), Refused> {
     }
     match input {
         Input::Signal(input) => signal::receive(tx, input),
+        Input::Attach(input) => attach::receive(tx, *input),
         Input::RequestCancel(input) => cancel::request(tx, input),
         Input::Terminate(input) => terminate::request(tx, input),
         Input::AdmitUpdate(request) => update::admit(tx, request),
@@ -135,6 +136,7 @@ fn take_closed(tx: &mut Tx<'_>, input: &Input) -> Result<(), Refused> {
         | Input::CompleteWorkflowTask(_)
         | Input::FailWorkflowTask(_) => Err(Refused::TaskNotFound),
         Input::Signal(_)
+        | Input::Attach(_)
         | Input::Terminate(_)
         | Input::AdmitUpdate(_)
         | Input::ResetSticky

@@ -1,7 +1,9 @@
 //! A run as a description shows it.
 
+use std::sync::Arc;
+
 use steadfast_proto::{
-    common, enums,
+    common, enums, history,
     workflow::{
         PendingActivityInfo, PendingChildExecutionInfo, PendingWorkflowTaskInfo,
         WorkflowExecutionConfig, WorkflowExecutionExtendedInfo, WorkflowExecutionInfo,
@@ -16,7 +18,7 @@ use crate::{
     policy,
     run::Run,
     span::{instant_to_wire, kept, to_wire},
-    state::{Activity, Pause, UNVERSIONED},
+    state::{Activity, ChildRow, Pause, UNVERSIONED},
 };
 
 impl Run {
@@ -105,21 +107,42 @@ impl Run {
         })
     }
 
-    /// Its activities: which attempt, why the last one failed, when the next one is due.
+    /// Its activities: which attempt, why the last one failed, when the next one is due. If it has
+    /// closed, those that it left behind.
     pub fn pending_activities(&self) -> Vec<PendingActivityInfo> {
-        self.activities.iter().map(|(_, activity)| pending(activity)).collect()
+        let left = self.state.left.iter().flat_map(|left| &left.activities).map(|it| {
+            pending(&Activity {
+                scheduled: Arc::new(it.scheduled.clone().unwrap_or_default()),
+                row: it.row.clone().unwrap_or_default(),
+            })
+        });
+        self.activities.iter().map(|(_, activity)| pending(activity)).chain(left).collect()
     }
 
-    /// Its children.
+    /// Its children; if it has closed, those that it left behind.
     pub fn pending_children(&self) -> Vec<PendingChildExecutionInfo> {
-        let info = |(id, child): (&i64, &crate::state::Child)| PendingChildExecutionInfo {
-            workflow_id: child.initiated.workflow_id.clone(),
-            run_id: child.row.run_id.clone(),
-            workflow_type_name: type_name(child.initiated.workflow_type.as_ref()),
-            initiated_id: *id,
-            parent_close_policy: child.initiated.parent_close_policy,
-        };
-        self.children.iter().map(info).collect()
+        let left = self.state.left.iter().flat_map(|left| &left.children).filter_map(|it| {
+            Some(child(it.initiated_event_id, it.initiated.as_ref()?, it.row.as_ref()?))
+        });
+        self.children
+            .iter()
+            .map(|(id, it)| child(*id, &it.initiated, &it.row))
+            .chain(left)
+            .collect()
+    }
+}
+
+fn child(
+    initiated_id: i64,
+    initiated: &history::StartChildWorkflowExecutionInitiatedEventAttributes,
+    row: &ChildRow,
+) -> PendingChildExecutionInfo {
+    PendingChildExecutionInfo {
+        workflow_id: initiated.workflow_id.clone(),
+        run_id: row.run_id.clone(),
+        workflow_type_name: type_name(initiated.workflow_type.as_ref()),
+        initiated_id,
+        parent_close_policy: initiated.parent_close_policy,
     }
 }
 

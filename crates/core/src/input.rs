@@ -22,6 +22,8 @@ pub enum Input {
     RequestCancel(CancelRequest),
     /// Somebody ended the run.
     Terminate(Terminate),
+    /// A start found the run open and is to be remembered.
+    Attach(Box<Attach>),
     /// Somebody asked for an update.
     AdmitUpdate(update::Request),
     /// Somebody wants the next workflow task off the sticky queue.
@@ -99,6 +101,19 @@ pub enum ResumedBy {
     Hand,
     /// A resume policy.
     Policy,
+}
+
+/// A start that found the run open.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Attach {
+    /// The request, which is taken once.
+    pub request_id: String,
+    /// Whom it wants to hear of the end.
+    pub callbacks: Vec<common::Callback>,
+    /// Where it came from.
+    pub links: Vec<common::Link>,
+    /// Who asks.
+    pub identity: String,
 }
 
 /// A signal.

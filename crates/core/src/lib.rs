@@ -57,7 +57,7 @@ pub use activity::Timeouts;
 pub use counted::{Counted, RuleCount};
 pub use entropy::Entropy;
 pub use input::{
-    AcknowledgeError, ActivityChange, ActivityToken, Adopt, CancelActivity, CancelRequest,
+    AcknowledgeError, ActivityChange, ActivityToken, Adopt, Attach, CancelActivity, CancelRequest,
     ChangeActivity, ChildClosed, ChildStartFailed, ChildStarted, ClearResume, CompleteActivity,
     CompleteWorkflowTask, ExternalAnswered, ExternalRefused, FailActivity, FailWorkflowTask,
     GiveUpActivity, Heartbeat, Input, Parent, ParkActivity, PauseActivity, ResetActivity,
@@ -84,7 +84,7 @@ pub use state::{
 pub use steadfast_retry::Timestamp;
 pub use suspicion::{Company, Suspicion, Unknown};
 pub use table::{Row, Table};
-pub use task_header::{FENCE_HEADER, IDEMPOTENCY_HEADER};
+pub use task_header::{ATTEMPT_KEYS, FENCE_HEADER, IDEMPOTENCY_HEADER};
 pub use transition::{
     Aborted, Attempt, AttemptOutcome, Effect, EndedActivity, Transition, UpdateProgress,
 };

@@ -45,6 +45,9 @@ pub struct Limits {
     pub task_heartbeat_max: Duration,
     /// How long a workflow task waits on a sticky queue, unless its worker says otherwise.
     pub sticky_timeout: Duration,
+    /// How long after a run its workflow may go on as a new one, from beginning to beginning: a
+    /// workflow that does nothing else must not fill the disk. Zero for at once.
+    pub continue_as_new_interval: Duration,
     /// How long a closed run is kept.
     pub retention: Duration,
 }
@@ -72,6 +75,7 @@ impl Default for Limits {
             task_timeout_max: Duration::from_secs(120),
             task_heartbeat_max: Duration::from_secs(30 * 60),
             sticky_timeout: Duration::from_secs(5),
+            continue_as_new_interval: Duration::ZERO,
             retention: Duration::from_secs(3 * 24 * 3_600),
         }
     }

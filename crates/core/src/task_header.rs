@@ -1,12 +1,16 @@
 //! What an attempt of an activity is told beside its input: fields of its header.
 //!
-//! They are in the encoding that every SDK has, and those that do not know them pass them over.
+//! The key and the fence are only for workers that want them: a codec that reads headers may refuse
+//! what it did not write itself. They are in the encoding that every SDK has.
 
 use steadfast_proto::common::Header;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::{policy, run::Run, state::Activity};
 
+/// What a worker over gRPC says in the metadata of its calls, with the value `true`, to be given the
+/// two fields below.
+pub const ATTEMPT_KEYS: &str = "steadfast-attempt-keys";
 /// The header field with a key that is the same however often the activity is tried: over attempts,
 /// crashes, resets and retries of the workflow. A JSON string.
 pub const IDEMPOTENCY_HEADER: &str = "steadfast-idempotency-key";
@@ -14,12 +18,19 @@ pub const IDEMPOTENCY_HEADER: &str = "steadfast-idempotency-key";
 pub const FENCE_HEADER: &str = "steadfast-fence";
 
 impl Run {
-    /// The header of the attempt of an activity that is handed out now.
+    /// The header of the attempt of an activity that is handed out now, as the workflow and whoever
+    /// resumed it have written it.
     pub fn task_header(&self, activity: &Activity) -> Header {
         let mut header = activity.scheduled.header.clone().unwrap_or_default();
         if let Some(only) = &activity.row.next_only {
             header.fields.extend(only.fields.clone());
         }
+        header
+    }
+
+    /// The same with the attempt's idempotency key and fence.
+    pub fn task_header_with_keys(&self, activity: &Activity) -> Header {
+        let mut header = self.task_header(activity);
         let key = format!("\"{}\"", self.key_of(activity));
         header.fields.insert(IDEMPOTENCY_HEADER.to_owned(), policy::json(&key));
         header

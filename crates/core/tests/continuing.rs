@@ -1,6 +1,8 @@
 //! The runs that follow one another: continue-as-new, cron, retries, time limits.
 
-use steadfast_core::{Timestamp, span::from_wire};
+use std::time::Duration;
+
+use steadfast_core::{Limits, Timestamp, span::from_wire};
 use steadfast_proto::{enums::ContinueAsNewInitiator, history::history_event::Attributes};
 
 use crate::common::{
@@ -41,6 +43,31 @@ fn a_workflow_may_go_on_as_a_new_run() {
        5     2.000  WorkflowExecutionCompleted ok
     task at 6: scheduled attempt=1
     ");
+}
+
+#[test]
+fn runs_of_a_workflow_that_only_goes_on_begin_with_an_interval() {
+    let limits = Limits { continue_as_new_interval: Duration::from_secs(3), ..Limits::default() };
+    let mut world = World::within(limits);
+    for line in
+        ["0 run Order continue()", "3 tick", "3 take-task", "4 complete continue(backoff=1s)"]
+    {
+        world.line(line);
+    }
+    let waits: Vec<u64> = world.stories[1..]
+        .iter()
+        .map(|it| from_wire(it.run.started().first_workflow_task_backoff.as_ref()).as_secs())
+        .collect();
+    assert_eq!(waits, [3, 2], "the second began after 3 s and lived for one");
+    let long = World::within(world.limits).play(
+        "
+        0 run Order timer(t1,5s)
+        5 tick
+        5 take-task
+        5 complete continue()
+    ",
+    );
+    assert!(long.stories[1].run.task().is_some(), "it goes on at once");
 }
 
 #[test]
@@ -179,12 +206,9 @@ fn c_109_a_later_run_may_not_outlast_the_chain() {
     world.line("3001 take-task");
     assert_eq!(
         world.stories[0].run.state().run_expires_at,
-        BEGIN.after(std::time::Duration::from_secs(3_600)).0
+        BEGIN.after(Duration::from_secs(3_600)).0
     );
-    assert_eq!(
-        world.story().run.state().run_expires_at,
-        BEGIN.after(std::time::Duration::from_secs(5_400)).0
-    );
+    assert_eq!(world.story().run.state().run_expires_at, BEGIN.after(Duration::from_secs(5_400)).0);
 }
 
 #[test]

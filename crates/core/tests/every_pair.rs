@@ -17,6 +17,7 @@ use crate::common::{
 /// Everything that can happen, each with a good and a stale token where there is one.
 const INPUTS: &[&str] = &[
     "0 signal s",
+    "0 attach r9",
     "0 cancel",
     "0 terminate why",
     "0 update u9",
@@ -192,6 +193,7 @@ fn reason(why: &Refused) -> &'static str {
 fn kind(input: &Input) -> &'static str {
     match input {
         Input::Signal(_) => "signal",
+        Input::Attach(_) => "attach",
         Input::RequestCancel(_) => "request-cancel",
         Input::Terminate(_) => "terminate",
         Input::AdmitUpdate(_) => "admit-update",
@@ -231,7 +233,7 @@ fn kind(input: &Input) -> &'static str {
     }
 }
 
-const KINDS: usize = 37;
+const KINDS: usize = 38;
 
 #[test]
 fn every_kind_of_input_is_in_the_tables() {
@@ -253,6 +255,7 @@ fn every_input_in_every_state_of_a_run() {
     insta::assert_snapshot!(table(RUNS), @r"
                                 delayed  task     started  within   idle     again    again+   sticky   sticky+  buffer   closing  closed   failed
     0 signal s                  yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      closing  closed   closed
+    0 attach r9                 yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      closing  closed   closed
     0 cancel                    yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      -        -
     0 terminate why             end      end      end      end      end      end      end      end      end      end      end      closed   closed
     0 update u9                 yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      closing  closed   closed
@@ -315,6 +318,7 @@ fn every_input_in_every_state_of_an_activity() {
     insta::assert_snapshot!(table(ACTIVITIES), @r"
                                 queued   started  within   backoff  second   paused   parked   parking  pausing  reset    cancel   ended    closed
     0 signal s                  yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      closed
+    0 attach r9                 yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      closed
     0 cancel                    yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      -
     0 terminate why             end      end      end      end      end      end      end      end      end      end      end      end      closed
     0 update u9                 yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      yes      closed
@@ -377,6 +381,7 @@ fn every_input_while_something_else_is_pending() {
     insta::assert_snapshot!(table(OTHERS), @r"
                                 child    child+   told     message  update   update+
     0 signal s                  yes      yes      yes      closed   yes      yes
+    0 attach r9                 yes      yes      yes      closed   yes      yes
     0 cancel                    yes      yes      yes      -        yes      yes
     0 terminate why             end      end      end      closed   end      end
     0 update u9                 yes      yes      yes      closed   -        -

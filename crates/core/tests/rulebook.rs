@@ -473,7 +473,7 @@ fn the_header_of_an_attempt_has_its_key_and_a_fence_that_grows() {
         let run = &world.story().run;
         let activity = run.activities().get(&5).unwrap();
         let text = |data: &[u8]| String::from_utf8_lossy(data).into_owned();
-        let mut fields: Vec<_> = run.task_header(activity).fields.into_iter().collect();
+        let mut fields: Vec<_> = run.task_header_with_keys(activity).fields.into_iter().collect();
         fields.sort_by(|a, b| a.0.cmp(&b.0));
         fields.into_iter().map(|(name, value)| (name, text(&value.data))).collect()
     };
@@ -487,6 +487,9 @@ fn the_header_of_an_attempt_has_its_key_and_a_fence_that_grows() {
     assert_eq!(second[1], ("steadfast-fence".to_owned(), "2".to_owned()));
     assert_eq!(first[1], second[2]);
     assert_eq!(first[1].1.len(), 28);
+    let run = &world.story().run;
+    let unasked = run.task_header(run.activities().get(&5).unwrap());
+    assert_eq!(unasked.fields.into_keys().collect::<Vec<_>>(), ["k"]);
 }
 
 #[test]

@@ -55,5 +55,7 @@ pub use error::{Code, Detail, Error};
 pub use histogram::Histogram;
 pub use limits::Limits;
 pub use service::{AsideError, Change, Engine, Moved, Preview, Unwell};
-pub use steadfast_core::{FENCE_HEADER, IDEMPOTENCY_HEADER, Timestamp, failure, policy};
+pub use steadfast_core::{
+    ATTEMPT_KEYS, FENCE_HEADER, IDEMPOTENCY_HEADER, Timestamp, failure, policy,
+};
 pub use webhooks::{PostError, Posted, Undelivered, Webhooks};

@@ -107,4 +107,6 @@ pub(crate) struct Taker {
     pub(crate) worker: String,
     /// The engine's process, if the worker is inside it; otherwise 0.
     pub(crate) process: u64,
+    /// Whether it wants the idempotency keys and fences of its attempts.
+    pub(crate) wants_keys: bool,
 }

@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use steadfast_core::{Timeouts, policy, span};
-use steadfast_proto::{enums, history::history_event::Attributes};
+use steadfast_proto::{enums, history::history_event::Attributes, workflow::PendingActivityInfo};
 use steadfast_retry::preset::cadence;
 use steadfast_store::AttemptOutcome;
 
 use steadfast_engine::Code;
 
 use crate::common::{
-    NAMESPACE, Rig, activity, activity_with, complete, execution, payloads, retried, retries,
-    seconds, survives, typed_failure,
+    NAMESPACE, Rig, activity, activity_with, child, complete, execution, payloads, retried,
+    retries, seconds, survives, typed_failure,
 };
 
 fn activity_lines(text: &str) -> Vec<&str> {
@@ -139,6 +139,38 @@ async fn c_39_t_29_describe_tells_the_attempt_of_a_pending_activity() {
     }
     let seen = rig.describe("order-1").await.expect("a run").pending_activities.remove(0);
     assert_eq!(seen.attempt, 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_closed_run_is_described_with_what_it_left_behind_and_nobody_works_on_it() {
+    let told = survives(async |rig: &Rig| {
+        rig.start("order-1").await;
+        rig.step(vec![retried("a", 5, 1.0, 10), activity("b"), child("kid-1")]).await;
+        let first = rig.next_activity().await;
+        rig.fail_activity(&first, "no network").await.expect("taken");
+        let second = rig.next_activity().await;
+        rig.heartbeat(&second, "half").await.expect("taken");
+        rig.point().await;
+        rig.terminate("order-1").await.expect("ended");
+        rig.point().await;
+        let gone = rig.complete_activity(&second, "late").await.expect_err("nobody waits for it");
+        assert_eq!(gone.code, Code::NotFound);
+        rig.wait(60).await;
+        rig.point().await;
+        let seen = rig.describe("order-1").await.expect("a run");
+        let activity = |it: &PendingActivityInfo| {
+            let failed = it.last_failure.as_ref().map(|why| why.message.clone());
+            format!("{} {} {:?} {failed:?}\n", it.activity_id, it.attempt, it.state())
+        };
+        let activities: String = seen.pending_activities.iter().map(activity).collect();
+        let children = seen.pending_children.iter().map(|it| it.workflow_id.clone());
+        activities + &children.collect::<String>()
+    });
+    insta::assert_snapshot!(told.await, @r#"
+    a 2 Scheduled Some("no network")
+    b 1 Started None
+    kid-1
+    "#);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,9 +1,14 @@
 //! Workflow ids and request ids: what is taken, what is the same request once more.
 
 use steadfast_engine::{Code, Detail, Error};
-use steadfast_proto::enums::{
-    WorkflowExecutionStatus as Status, WorkflowIdConflictPolicy as Conflict,
-    WorkflowIdReusePolicy as Reuse,
+use steadfast_proto::{
+    common::link::{Variant, workflow_event::Reference},
+    enums::{
+        EventType, WorkflowExecutionStatus as Status, WorkflowIdConflictPolicy as Conflict,
+        WorkflowIdReusePolicy as Reuse,
+    },
+    workflow::OnConflictOptions,
+    workflowservice::StartWorkflowExecutionResponse,
 };
 
 use crate::common::{Rig, cancelled, complete, fail, survives};
@@ -125,6 +130,68 @@ async fn the_same_start_sent_twice_starts_one_run_also_after_it_has_closed() {
         String::new()
     });
     told.await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_start_that_finds_an_open_run_is_remembered_by_it_if_it_wants_to_be() {
+    let told = survives(async |rig: &Rig| {
+        let first = rig.start_with("order-1", |_| ()).await.expect("a start");
+        let (event_id, kind) = event_of(&first).expect("a link to its first event");
+        assert_eq!((event_id, kind), (1, EventType::WorkflowExecutionStarted));
+        let again = async |options: OnConflictOptions| {
+            let start = rig.start_with("order-1", |it| {
+                it.request_id = "r-2".to_owned();
+                it.workflow_id_conflict_policy = Conflict::UseExisting.into();
+                it.on_conflict_options = Some(options);
+            });
+            start.await
+        };
+        let unlinked = again(OnConflictOptions::default()).await.expect("it is there");
+        assert_eq!(event_of(&unlinked), event_of(&first));
+        let attached =
+            OnConflictOptions { attach_request_id: true, ..OnConflictOptions::default() };
+        for _ in 0..2 {
+            rig.point().await;
+            let second = again(attached).await.expect("it is there");
+            assert_eq!((&second.run_id, second.started), (&first.run_id, false));
+            assert_eq!(request_of(&second).as_deref(), Some("r-2"));
+        }
+        let nameless =
+            OnConflictOptions { attach_completion_callbacks: true, ..OnConflictOptions::default() };
+        let refused = again(nameless).await.expect_err("nothing tells it from the next");
+        assert!(refused.message.contains("attach_request_id"), "{refused}");
+        rig.step(vec![complete("done")]).await;
+        rig.text("order-1", "").await
+    });
+    insta::assert_snapshot!(told.await, @r#"
+    1     0.000  WorkflowExecutionStarted Order
+    2     0.000  WorkflowTaskScheduled
+    3     0.000  WorkflowExecutionOptionsUpdated
+    4     0.000  WorkflowTaskStarted
+    5     0.000  WorkflowTaskCompleted
+    6     0.000  WorkflowExecutionCompleted "done"
+    "#);
+}
+
+fn reference(started: &StartWorkflowExecutionResponse) -> Reference {
+    let variant = started.link.as_ref().and_then(|link| link.variant.clone());
+    let Some(Variant::WorkflowEvent(event)) = variant else { panic!("{started:?}") };
+    assert_eq!((event.workflow_id.as_str(), &event.run_id), ("order-1", &started.run_id));
+    event.reference.expect("an event")
+}
+
+fn event_of(started: &StartWorkflowExecutionResponse) -> Option<(i64, EventType)> {
+    match reference(started) {
+        Reference::EventRef(event) => Some((event.event_id, event.event_type())),
+        Reference::RequestIdRef(_) => None,
+    }
+}
+
+fn request_of(started: &StartWorkflowExecutionResponse) -> Option<String> {
+    match reference(started) {
+        Reference::EventRef(_) => None,
+        Reference::RequestIdRef(request) => Some(request.request_id),
+    }
 }
 
 #[tokio::test(start_paused = true)]

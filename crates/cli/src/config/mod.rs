@@ -60,6 +60,7 @@ impl Default for Config {
         let mut engine = steadfast_engine::Options::default();
         // Workers of a server are elsewhere.
         engine.limits.commit_wait = COMMIT_WAIT;
+        engine.limits.run.continue_as_new_interval = CONTINUE_AS_NEW_INTERVAL;
         Self {
             db: PathBuf::from("steadfast.db"),
             sqlite: sqlite::Options::default(),
@@ -76,6 +77,8 @@ impl Default for Config {
 }
 
 const COMMIT_WAIT: Duration = Duration::from_millis(1);
+/// As users of SDKs know it.
+pub(crate) const CONTINUE_AS_NEW_INTERVAL: Duration = Duration::from_secs(1);
 
 /// What the command line says.
 #[derive(Debug, Default)]

@@ -232,6 +232,20 @@ pub(super) const SETTINGS: &[Setting] = &[
         set: |it, text| to(&mut it.engine.limits.run.history_bytes_suggest, text),
     },
     Setting {
+        name: "continue-as-new-interval-ms",
+        value: "MILLIS",
+        default: "1000",
+        about: "How long after a run its workflow may go on as a new one, from start to start; 0 for \
+                at once",
+        group: LIMITS,
+        set: |it, text| {
+            let mut millis = 0;
+            to(&mut millis, text)?;
+            it.engine.limits.run.continue_as_new_interval = Duration::from_millis(millis);
+            Ok(())
+        },
+    },
+    Setting {
         name: "pending-max",
         value: "COUNT",
         default: "2000",

@@ -46,6 +46,7 @@ fn set(key: &str, value: &str, limits: &mut Limits) -> Result<bool> {
         "history.maxinflightupdates" => run.updates_in_flight_max = count(key, value)?,
         "history.maxtotalupdates" => run.updates_max = count(key, value)?,
         "history.maxbufferedquerycount" => limits.queries_max = count(key, value)?,
+        "history.continueasnewmininterval" => run.continue_as_new_interval = span(key, value)?,
         "matching.longpollexpirationinterval" => limits.poll_wait = span(key, value)?,
         "history.longpollexpirationinterval" => limits.read_wait = span(key, value)?,
         _ => return Ok(false),

@@ -19,7 +19,10 @@ use steadfast_server::{HttpWebhooks, Options as Doors, Server, Strangers};
 use steadfast_store::Store;
 
 use self::args::{Command, LogFormat, StartDev};
-use crate::{logs::Logs, operator::kind, output::say, stop, threads, trouble::Trouble};
+use crate::{
+    config::CONTINUE_AS_NEW_INTERVAL, logs::Logs, operator::kind, output::say, stop, threads,
+    trouble::Trouble,
+};
 
 /// Serves until somebody asks to stop.
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -27,6 +30,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let asked = stop::Asked::listen()?;
     logs(args)?.begin();
     let mut options = Options::default();
+    options.limits.run.continue_as_new_interval = CONTINUE_AS_NEW_INTERVAL;
     let unknown = dynamic_config::apply(&args.dynamic_config_value, &mut options.limits)?;
     let store = storage::open(args)?;
     for flag in args.in_vain().map(str::to_owned).chain(unknown).chain(store.in_vain) {

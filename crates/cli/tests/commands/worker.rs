@@ -20,7 +20,7 @@ use steadfast_proto::{
     },
 };
 use tokio::runtime::{Builder, Runtime};
-use tonic::transport::Channel;
+use tonic::{metadata::MetadataValue, transport::Channel};
 
 /// A worker on the queue `orders`.
 pub(crate) struct Worker {
@@ -91,6 +91,8 @@ impl Worker {
             identity: "worker-1".into(),
             ..PollActivityTaskQueueRequest::default()
         };
+        let mut request = tonic::Request::new(request);
+        request.metadata_mut().insert("steadfast-attempt-keys", MetadataValue::from_static("true"));
         let task = self.runtime.block_on(self.client.poll_activity_task_queue(request));
         task.expect("an attempt").into_inner()
     }

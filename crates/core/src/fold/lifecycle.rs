@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use steadfast_proto::{enums::WorkflowExecutionStatus as Status, sdk};
+use steadfast_proto::{enums::WorkflowExecutionStatus as Status, history, sdk};
 use steadfast_retry::Timestamp;
 
 use crate::{
     run::Run,
     span::{from_wire, instant_from_wire},
-    state::{Request, Started},
+    state::{Activity, ActivityRow, Child, Left, LeftActivity, LeftChild, Request, Started},
 };
 
 pub(super) fn started(
@@ -40,14 +40,22 @@ pub(super) fn started(
 
 pub(super) fn signaled(run: &mut Run, request_id: &str) {
     run.state.signals += 1;
+    attached(run, request_id);
+}
+
+/// The same request is not taken twice.
+pub(super) fn attached(run: &mut Run, request_id: &str) {
     if !request_id.is_empty() {
         run.requests.insert(request_id.to_owned(), Request {});
     }
 }
 
-/// A closed run waits for nothing; what it must still tell others is in its messages.
+/// A closed run waits for nothing; what it must still tell others is in its messages, and what it
+/// leaves behind is kept to be shown.
 pub(super) fn closed(run: &mut Run, status: Status, next_run_id: &str, at: i64) {
+    let left = left(run);
     let state = &mut run.state;
+    state.left = left;
     state.set_status(status);
     next_run_id.clone_into(&mut state.next_run_id);
     state.closed_at = at;
@@ -62,4 +70,36 @@ pub(super) fn closed(run: &mut Run, status: Status, next_run_id: &str, at: i64) 
     run.requests.clear();
     run.buffer.clear();
     run.state.buffered_bytes = 0;
+}
+
+fn left(run: &Run) -> Option<Box<Left>> {
+    if run.activities.is_empty() && run.children.is_empty() {
+        return None;
+    }
+    Some(Box::new(Left {
+        activities: run.activities.iter().map(|(_, it)| left_activity(it)).collect(),
+        children: run.children.iter().map(|(id, it)| left_child(*id, it)).collect(),
+    }))
+}
+
+/// Nobody is shown its input, which may be large.
+fn left_activity(activity: &Activity) -> LeftActivity {
+    let scheduled = history::ActivityTaskScheduledEventAttributes {
+        input: None,
+        header: None,
+        ..activity.scheduled.as_ref().clone()
+    };
+    LeftActivity {
+        scheduled: Some(scheduled),
+        row: Some(ActivityRow { input: None, next_only: None, ..activity.row.clone() }),
+    }
+}
+
+fn left_child(initiated_event_id: i64, child: &Child) -> LeftChild {
+    let initiated = history::StartChildWorkflowExecutionInitiatedEventAttributes {
+        input: None,
+        header: None,
+        ..child.initiated.as_ref().clone()
+    };
+    LeftChild { initiated_event_id, initiated: Some(initiated), row: Some(child.row.clone()) }
 }

@@ -146,9 +146,11 @@ pub(crate) fn event(run: &mut Run, event: &HistoryEvent) {
         Attributes::WorkflowExecutionUpdateCompletedEventAttributes(completed) => {
             update::completed(run, id, completed);
         }
+        Attributes::WorkflowExecutionOptionsUpdatedEventAttributes(updated) => {
+            lifecycle::attached(run, &updated.attached_request_id);
+        }
         // Markers are the worker's own business, and the rest is not written by this engine.
         Attributes::MarkerRecordedEventAttributes(_)
-        | Attributes::WorkflowExecutionOptionsUpdatedEventAttributes(_)
         | Attributes::WorkflowExecutionUpdateRejectedEventAttributes(_)
         | Attributes::WorkflowPropertiesModifiedExternallyEventAttributes(_)
         | Attributes::ActivityPropertiesModifiedExternallyEventAttributes(_)

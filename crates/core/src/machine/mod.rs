@@ -10,6 +10,7 @@ pub(crate) mod activity_park;
 pub(crate) mod activity_policy;
 pub(crate) mod activity_retry;
 pub(crate) mod activity_schedule;
+pub(crate) mod attach;
 pub(crate) mod cancel;
 pub(crate) mod child;
 pub(crate) mod close;

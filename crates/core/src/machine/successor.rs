@@ -8,7 +8,7 @@ use steadfast_proto::{
     failure::Failure,
     history,
 };
-use steadfast_retry::{Decision, RetryState, Seed, Signals, State as Counters, decide};
+use steadfast_retry::{Decision, RetryState, Seed, Signals, State as Counters, Timestamp, decide};
 
 use crate::{
     bad, cron,
@@ -88,7 +88,7 @@ pub(crate) fn by_cron(
         return None;
     }
     let schedule = cron::parse(&started.cron_schedule).ok()?;
-    let last = steadfast_retry::Timestamp(tx.run.state.execution_at);
+    let last = Timestamp(tx.run.state.execution_at);
     let delay = schedule.wait(last, tx.now)?;
     if kept(tx.run.state.chain_expires_at).is_some_and(|end| tx.now.after(delay) > end) {
         return None;
@@ -111,7 +111,9 @@ pub(crate) fn by_workflow(
 ) -> Result<(), BadCommand> {
     check(tx, &wanted)?;
     let started = tx.run.started.clone();
-    let backoff = from_wire(wanted.backoff_start_interval.as_ref());
+    let lived = tx.now.since(Timestamp(tx.run.state.execution_at));
+    let wait = tx.limits.continue_as_new_interval.saturating_sub(lived);
+    let backoff = from_wire(wanted.backoff_start_interval.as_ref()).max(wait);
     let mut next = following(&started, Initiator::Workflow, backoff);
     next.attempt = 1;
     next.workflow_type = wanted.workflow_type.clone().filter(|kind| !kind.name.is_empty());

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use steadfast_core::{
-    ActivityToken, Adopt, CadenceTerms, CancelActivity, CancelRequest, ChildClosed,
+    ActivityToken, Adopt, Attach, CadenceTerms, CancelActivity, CancelRequest, ChildClosed,
     ChildStartFailed, ChildStarted, CompleteActivity, CompleteWorkflowTask, ExternalAnswered,
     ExternalRefused, FailActivity, FailWorkflowTask, Heartbeat, Identity, Input, Parent,
     PauseActivity, ResetActivity, ResumedBy, Run, Selector, Signal, Start, StartActivity,
@@ -87,6 +87,10 @@ pub(crate) fn input(story: &Story, call: &Call) -> Input {
         "sweep-changed" => Input::SweepChanged,
         "take-back" => Input::TakeBack(call.arg(0).parse().expect("a process")),
         "signal" => Input::Signal(signal(call)),
+        "attach" => Input::Attach(Box::new(Attach {
+            request_id: call.arg(0).to_owned(),
+            ..Attach::default()
+        })),
         "cancel" => Input::RequestCancel(cancel(call)),
         "terminate" => Input::Terminate(terminate(call, 0)),
         "update" => Input::AdmitUpdate(commands::request(call.opt(0).unwrap_or_default())),

@@ -53,8 +53,7 @@ impl Engine {
             identity: request.identity,
             request_id: self.shared().ids.id(),
             worker: request.worker_instance_key,
-            process: self.process(),
-            ..Taker::default()
+            ..self.taker()
         };
         if let Some(rate) = rate {
             self.shared().activities.set_rate(&name, rate);

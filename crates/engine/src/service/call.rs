@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 
 use super::{Engine, not_found};
 use crate::{
-    error::Error,
+    error::{Code, Error},
     shard::{Address, Desk, Job},
 };
 
@@ -43,7 +43,11 @@ impl Engine {
             | Address::Run { namespace_id, workflow_id, .. } => {
                 self.shared().mailbox_of(namespace_id, workflow_id)
             }
-            Address::Number(_) => self.shared().mailbox_of("", ""),
+            // A number does not say whose it is: such a job is sent with the workflow that it is for.
+            Address::Number(_) => {
+                let what = "a run was asked for by its number alone";
+                return Box::new(job).fail(Error::new(Code::Internal, what));
+            }
         };
         Self::put(mailbox, job);
     }

@@ -51,6 +51,7 @@ use crate::{
     namespaces::Namespace,
     running::Running,
     shard::{Address, Job, Mailbox, Shared},
+    task::Taker,
 };
 
 /// A running engine. Cheap to clone; all clones are the same engine.
@@ -61,19 +62,25 @@ pub struct Engine {
     deadline: Option<Timestamp>,
     /// Whether whoever calls is a worker that ends with this process.
     is_within: bool,
+    /// Whether whoever calls is a worker that wants the keys of its attempts.
+    wants_keys: bool,
     /// The version of the rules for failures that whoever calls has seen, if it said so.
     seen_book: Option<u64>,
 }
 
 impl Engine {
     pub(crate) fn new(running: Running) -> Self {
-        Self { running: Arc::new(running), deadline: None, is_within: false, seen_book: None }
+        Self::of(Arc::new(running))
     }
 
     /// The engine, if it is still in use.
     fn upgrade(running: &Weak<Running>) -> Option<Self> {
-        let running = running.upgrade()?;
-        Some(Self { running, deadline: None, is_within: false, seen_book: None })
+        running.upgrade().map(Self::of)
+    }
+
+    /// For whoever has said nothing of itself.
+    fn of(running: Arc<Running>) -> Self {
+        Self { running, deadline: None, is_within: false, wants_keys: false, seen_book: None }
     }
 
     /// Goes on with what was under way in the background.
@@ -117,6 +124,14 @@ impl Engine {
         Self { is_within: true, ..self.clone() }
     }
 
+    /// The same engine for workers that want to know the idempotency key and the fence of each attempt
+    /// of an activity: fields [`IDEMPOTENCY_HEADER`](crate::IDEMPOTENCY_HEADER) and
+    /// [`FENCE_HEADER`](crate::FENCE_HEADER) of its header, which other workers do not get.
+    #[must_use]
+    pub fn with_attempt_keys(&self) -> Self {
+        Self { wants_keys: true, ..self.clone() }
+    }
+
     /// The same engine for somebody who has seen this version of a namespace's settings and policies
     /// for failures, and changes them only if nobody else has since.
     #[must_use]
@@ -124,9 +139,10 @@ impl Engine {
         Self { seen_book: Some(version), ..self.clone() }
     }
 
-    /// The process that a worker ends with, if it is in this one; otherwise 0.
-    fn process(&self) -> u64 {
-        if self.is_within { self.shared().process } else { 0 }
+    /// The worker that calls, as far as it is known by how it calls.
+    fn taker(&self) -> Taker {
+        let process = if self.is_within { self.shared().process } else { 0 };
+        Taker { process, wants_keys: self.wants_keys, ..Taker::default() }
     }
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {

@@ -3,9 +3,19 @@
 use std::sync::Arc;
 
 use prost::Message as _;
-use steadfast_core::{CadenceTerms, Identity, Input, Signal, Start, Started, cron, policy, span};
+use steadfast_core::{
+    Attach, CadenceTerms, Identity, Input, Signal, Start, Started, cron, policy, span,
+};
 use steadfast_proto::{
-    common, enums,
+    common::{
+        self,
+        link::{
+            Variant, WorkflowEvent,
+            workflow_event::{EventReference, Reference, RequestIdReference},
+        },
+    },
+    enums::{self, EventType},
+    workflow::OnConflictOptions,
     workflowservice::{
         SignalWithStartWorkflowExecutionRequest, SignalWithStartWorkflowExecutionResponse,
         StartWorkflowExecutionRequest, StartWorkflowExecutionResponse,
@@ -70,11 +80,12 @@ impl Engine {
         let eager = request.request_eager_execution.then(|| Taker {
             identity: request.identity.clone(),
             request_id: request.request_id.clone(),
-            process: self.process(),
-            ..Taker::default()
+            ..self.taker()
         });
+        let (name, workflow_id) = (namespace.name.clone(), request.workflow_id.clone());
         let wanted = Wanted { cadence: terms, ..Self::wanted(&namespace, request)? };
         let done = self.start(namespace, wanted, policy, None, eager).await?;
+        let link = link(name, workflow_id, &done);
         let task = done.task.and_then(Gift::take).map(|gift| *gift.response);
         Ok(StartWorkflowExecutionResponse {
             run_id: done.run_id,
@@ -82,7 +93,7 @@ impl Engine {
             started: done.started,
             status: done.status,
             eager_workflow_task: task,
-            link: None,
+            link: Some(link),
         })
     }
 
@@ -171,9 +182,27 @@ impl Engine {
             user_metadata: request.user_metadata,
             links: request.links,
             request_id: request.request_id,
+            on_conflict: request.on_conflict_options.unwrap_or_default(),
             cadence: None,
         })
     }
+}
+
+/// Where a start is found in the history of its workflow.
+fn link(namespace: String, workflow_id: String, done: &Done) -> common::Link {
+    let reference = match &done.attached {
+        None => Reference::EventRef(EventReference {
+            event_id: 1,
+            event_type: EventType::WorkflowExecutionStarted.into(),
+        }),
+        Some(request_id) => Reference::RequestIdRef(RequestIdReference {
+            request_id: request_id.clone(),
+            event_type: EventType::WorkflowExecutionOptionsUpdated.into(),
+        }),
+    };
+    let run_id = done.run_id.clone();
+    let event = WorkflowEvent { namespace, workflow_id, run_id, reference: Some(reference) };
+    common::Link { variant: Some(Variant::WorkflowEvent(event)) }
 }
 
 /// Search attributes as their reader finds them in the history: with the types that they have here.
@@ -192,6 +221,8 @@ pub(super) struct Wanted {
     user_metadata: Option<steadfast_proto::sdk::UserMetadata>,
     links: Vec<common::Link>,
     pub(super) request_id: String,
+    /// What a run that is there already is to remember of it.
+    on_conflict: OnConflictOptions,
     /// Set if it is meant in Cadence's terms.
     pub(super) cadence: Option<CadenceTerms>,
 }
@@ -205,6 +236,8 @@ pub(super) struct Done {
     pub(super) started: bool,
     /// Whether it made it now.
     pub(super) created: bool,
+    /// The request by which a run that was there already remembers it.
+    attached: Option<String>,
     pub(super) status: i32,
     task: Option<Gift<TaskGift>>,
 }
@@ -257,8 +290,9 @@ impl Starter {
                 if let (Some(signal), false) = (self.signal.take(), by_this_request) {
                     desk.apply(number, Input::Signal(Signal { wakes: true, ..signal }))?;
                 }
+                let attached = if by_this_request { None } else { self.attach(desk, number)? };
                 let done = done(desk, number, by_this_request)?;
-                Ok(Done { run_id, ..done })
+                Ok(Done { run_id, attached, ..done })
             }
             Plan::Replace => {
                 let now = desk.now();
@@ -273,6 +307,24 @@ impl Starter {
                 self.create(desk, run_id)
             }
         }
+    }
+
+    /// Has a run that is there already remember this start, if it is to be; the request by which.
+    fn attach(&self, desk: &mut Desk<'_>, number: RunNumber) -> Result<Option<String>, Error> {
+        let Wanted { on_conflict, started, links, request_id, .. } = &self.wanted;
+        if !on_conflict.attach_request_id {
+            return Ok(None);
+        }
+        let callbacks = Some(&started.completion_callbacks);
+        let callbacks = callbacks.filter(|_| on_conflict.attach_completion_callbacks);
+        let input = Attach {
+            request_id: request_id.clone(),
+            callbacks: callbacks.cloned().unwrap_or_default(),
+            links: Some(links).filter(|_| on_conflict.attach_links).cloned().unwrap_or_default(),
+            identity: started.identity.clone(),
+        };
+        desk.apply(number, Input::Attach(Box::new(input)))?;
+        Ok(Some(request_id.clone()))
     }
 
     fn create(&mut self, desk: &mut Desk<'_>, run_id: String) -> Result<Done, Error> {
@@ -314,6 +366,7 @@ pub(super) fn done(desk: &Desk<'_>, number: RunNumber, started: bool) -> Result<
         first_run_id: run.first_run_id().to_owned(),
         started,
         created: false,
+        attached: None,
         status: run.state().status,
         task: None,
     })
@@ -371,6 +424,17 @@ pub(super) fn check_start(
     }
 }
 
+/// What is attached is told from what was by its request.
+fn check_on_conflict(request: &StartWorkflowExecutionRequest) -> Result<(), Error> {
+    let options = request.on_conflict_options.unwrap_or_default();
+    if options.attach_completion_callbacks && !options.attach_request_id {
+        return Err(Error::invalid(
+            "on_conflict_options: attach_completion_callbacks needs attach_request_id too",
+        ));
+    }
+    Ok(())
+}
+
 fn check(namespace: &Namespace, request: &StartWorkflowExecutionRequest) -> Result<(), Error> {
     let limits = &namespace.limits;
     let named = |field: &str, name: &str| {
@@ -392,6 +456,7 @@ fn check(namespace: &Namespace, request: &StartWorkflowExecutionRequest) -> Resu
     checked_span("WorkflowRunTimeout", request.workflow_run_timeout.as_ref())?;
     checked_span("WorkflowTaskTimeout", request.workflow_task_timeout.as_ref())?;
     check_cron(request)?;
+    check_on_conflict(request)?;
     check_blob(namespace, request.input.as_ref())?;
     if request.memo.as_ref().map_or(0, prost::Message::encoded_len) > limits.memo_bytes_max {
         return Err(Error::invalid("Blob data size exceeds limit."));

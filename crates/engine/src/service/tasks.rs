@@ -52,7 +52,7 @@ impl Engine {
             request_id: self.shared().ids.id(),
             sticky_queue: sticky.then(|| name.name.clone()),
             worker: request.worker_instance_key,
-            process: self.process(),
+            ..self.taker()
         };
         let begun = self.now();
         let deadline = begun.after(self.patience(self.shared().limits.poll_wait));
@@ -79,8 +79,8 @@ impl Engine {
         let token = self.task_token(&request.task_token, &request.namespace)?;
         let (slot, reply) = oneshot::channel();
         let address = Address::of(&token.namespace_id, &token.workflow_id, &token.run_id);
-        let process = self.process();
-        self.post(CompleteJob { address, token, request, process, slot });
+        let taker = self.taker();
+        self.post(CompleteJob { address, token, request, taker, slot });
         let (task, activity_tasks) = self.answer(reply).await?;
         let workflow_task = match task {
             Some(gift) => self.unwrap_task(gift).await?,
@@ -201,8 +201,8 @@ struct CompleteJob {
     address: Address,
     token: TaskToken,
     request: RespondWorkflowTaskCompletedRequest,
-    /// The engine's process, if the worker is inside it; otherwise 0.
-    process: u64,
+    /// The worker, for what it is given in return.
+    taker: Taker,
     slot: oneshot::Sender<Result<Completed, Error>>,
 }
 
@@ -212,14 +212,14 @@ impl Job for CompleteJob {
     }
 
     fn run(self: Box<Self>, desk: &mut Desk<'_>, found: Option<RunNumber>) {
-        let Self { token, mut request, process, slot, .. } = *self;
+        let Self { token, mut request, taker, slot, .. } = *self;
         let Some(number) = found else {
             desk.release(move || drop(slot.send(Err(Refused::TaskNotFound.into()))));
             return;
         };
         let answers = std::mem::take(&mut request.query_results).into_iter().collect();
         let answered = take_answered(desk, number, answers);
-        let mut wishes = wishes(desk, &request, process);
+        let mut wishes = wishes(desk, &request, &taker);
         let outcome = match check_attributes(desk, &token, &mut request) {
             Ok(()) => {
                 let input = Input::CompleteWorkflowTask(Box::new(completion(&token, request)));
@@ -345,15 +345,18 @@ fn fail_task(
     Err(refused)
 }
 
-fn wishes(desk: &Desk<'_>, request: &RespondWorkflowTaskCompletedRequest, process: u64) -> Wishes {
+fn wishes(
+    desk: &Desk<'_>,
+    request: &RespondWorkflowTaskCompletedRequest,
+    worker: &Taker,
+) -> Wishes {
     let sticky = request.sticky_attributes.as_ref();
     let queue = sticky.and_then(|it| it.worker_task_queue.as_ref()).map(|it| it.name.clone());
     let taker = || Taker {
         identity: request.identity.clone(),
         request_id: desk.shared().ids.id(),
         sticky_queue: queue.clone(),
-        worker: String::new(),
-        process,
+        ..worker.clone()
     };
     Wishes {
         task_for: request.return_new_workflow_task.then(taker),

@@ -213,7 +213,8 @@ impl Desk<'_> {
             return Err(refused);
         }
         let entry = self.shard.cache.get(offer.run).ok_or(Refused::ActivityNotFound)?;
-        activity_response(entry, offer.scheduled_event_id).ok_or(Refused::ActivityNotFound)
+        let given = activity_response(entry, offer.scheduled_event_id, taker.wants_keys);
+        given.ok_or(Refused::ActivityNotFound)
     }
 
     /// Offers a query that waits in [`Queries`](crate::query::Queries), on the sticky queue or on
@@ -451,12 +452,20 @@ fn of_run(entry: &Entry) -> PollWorkflowTaskQueueResponse {
     }
 }
 
-fn activity_response(entry: &Entry, id: i64) -> Option<Box<PollActivityTaskQueueResponse>> {
+fn activity_response(
+    entry: &Entry,
+    id: i64,
+    with_keys: bool,
+) -> Option<Box<PollActivityTaskQueueResponse>> {
     let activity = entry.run.activities().get(&id)?;
     let identity = entry.run.identity();
     let row = &activity.row;
     let event = &activity.scheduled;
     let limits = activity.timeouts();
+    let header = match with_keys {
+        true => entry.run.task_header_with_keys(activity),
+        false => entry.run.task_header(activity),
+    };
     let token = TaskToken {
         activity_id: event.activity_id.clone(),
         ..task_token(entry, id, 0).with(row.attempt, row.nonce)
@@ -471,7 +480,7 @@ fn activity_response(entry: &Entry, id: i64) -> Option<Box<PollActivityTaskQueue
         }),
         activity_type: event.activity_type.clone(),
         activity_id: event.activity_id.clone(),
-        header: Some(entry.run.task_header(activity)),
+        header: Some(header),
         input: activity.input().cloned(),
         heartbeat_details: row.heartbeat_details.clone(),
         scheduled_time: Some(instant_to_wire(Timestamp(row.first_scheduled_at))),

@@ -121,10 +121,11 @@ impl Door {
         }
     }
 
-    /// The same way, for a worker: what one inside the engine's process has in hand ends with it.
+    /// The same way, for a worker: what one inside the engine's process has in hand ends with it. A
+    /// server learns with every call that the keys of attempts are wanted.
     pub(crate) fn for_worker(&self) -> Self {
         match self {
-            Self::Embedded(engine) => Self::Embedded(engine.for_own_workers()),
+            Self::Embedded(engine) => Self::Embedded(engine.for_own_workers().with_attempt_keys()),
             #[cfg(feature = "remote")]
             Self::Remote(_) => self.clone(),
         }

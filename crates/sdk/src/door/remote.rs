@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use steadfast_engine::{Code, Detail, Error};
+use steadfast_engine::{ATTEMPT_KEYS, Code, Detail, Error};
 use steadfast_proto::{
     clients::{OperatorServiceClient, WorkflowServiceClient},
     errordetails::{
@@ -89,6 +89,7 @@ impl Remote {
         if let Some(key) = &self.authorization {
             request.metadata_mut().insert("authorization", key.clone());
         }
+        request.metadata_mut().insert(ATTEMPT_KEYS, MetadataValue::from_static("true"));
         // The longest call is a long poll.
         request.set_timeout(PATIENCE);
         request

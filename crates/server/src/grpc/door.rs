@@ -6,7 +6,7 @@ use std::{
 };
 
 use http::{HeaderMap, header::AUTHORIZATION};
-use steadfast_engine::{Engine, Error};
+use steadfast_engine::{ATTEMPT_KEYS, Engine, Error};
 use tonic::{Code, Status};
 
 use super::{
@@ -61,6 +61,7 @@ impl Door {
             Some(span) => self.engine.within(deadline::for_us(span)),
             None => self.engine.clone(),
         };
+        let engine = if wants_keys(headers) { engine.with_attempt_keys() } else { engine };
         Ok(Call::begin(row, engine, Arc::clone(&self.metrics)))
     }
 
@@ -78,6 +79,11 @@ impl Door {
             metrics.count(code, Duration::ZERO);
         }
     }
+}
+
+/// Whether the caller is a worker that wants the idempotency keys and fences of its attempts.
+fn wants_keys(headers: &HeaderMap) -> bool {
+    headers.get(ATTEMPT_KEYS).is_some_and(|said| said == "true")
 }
 
 impl Call {

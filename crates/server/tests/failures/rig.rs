@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Value, json};
 use steadfast_core::policy::KIND_HEADER;
-use steadfast_engine::{Engine, Limits, Options, Webhooks};
+use steadfast_engine::{ATTEMPT_KEYS, Engine, Limits, Options, Webhooks};
 use steadfast_proto::{
     command::{
         CancelWorkflowExecutionCommandAttributes, Command,
@@ -23,6 +23,7 @@ use steadfast_proto::{
 use steadfast_retry::resume::NO_EGRESS;
 use steadfast_server::{HttpWebhooks, Server};
 use steadfast_store::{Memory, Store};
+use tonic::metadata::MetadataValue;
 
 use crate::common::{
     Client, NAMESPACE, QUEUE, StillClock, World, activity_poll, answer, doors, execution, history,
@@ -207,8 +208,9 @@ impl Flow {
 
     /// Takes the next attempt of a step.
     pub(crate) async fn attempt(&self) -> ws::PollActivityTaskQueueResponse {
-        let poll =
-            soon(async { self.client().poll_activity_task_queue(activity_poll(QUEUE)).await });
+        let mut poll = tonic::Request::new(activity_poll(QUEUE));
+        poll.metadata_mut().insert(ATTEMPT_KEYS, MetadataValue::from_static("true"));
+        let poll = soon(async { self.client().poll_activity_task_queue(poll).await });
         poll.await.expect("a poll").into_inner()
     }
 
