@@ -64,6 +64,8 @@ fn carry_out(
         messages: input.messages,
         cancelled: Vec::new(),
     };
+    // An event is large: they are not to be moved as more and more of them come.
+    tx.out.events.reserve(input.commands.len() + ROUND);
     for command in input.commands {
         step.carry_out(tx, command)?;
     }
@@ -88,6 +90,9 @@ fn carry_out(
     }
     Ok(())
 }
+
+/// The events of a task beside those of its commands.
+const ROUND: usize = 3;
 
 /// What the commands of a completed task are carried out with.
 struct Step<'a> {

@@ -3,7 +3,7 @@
 //! The key and the fence are only for workers that want them: a codec that reads headers may refuse
 //! what it did not write itself. They are in the encoding that every SDK has.
 
-use steadfast_proto::common::Header;
+use steadfast_proto::common::{Header, Payload};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::{policy, run::Run, state::Activity};
@@ -31,12 +31,22 @@ impl Run {
     /// The same with the attempt's idempotency key and fence.
     pub fn task_header_with_keys(&self, activity: &Activity) -> Header {
         let mut header = self.task_header(activity);
-        let key = format!("\"{}\"", self.key_of(activity));
+        let [key, fence] = self.keys(activity);
         header.fields.insert(IDEMPOTENCY_HEADER.to_owned(), policy::json(&key));
+        header.fields.insert(FENCE_HEADER.to_owned(), policy::json(&fence));
         header
-            .fields
-            .insert(FENCE_HEADER.to_owned(), policy::json(&activity.row.deliveries.to_string()));
-        header
+    }
+
+    /// The attempt's idempotency key and fence and nothing else, as bare JSON.
+    pub fn task_keys(&self, activity: &Activity) -> Header {
+        let bare = |text: String| Payload { data: text.into_bytes(), ..Payload::default() };
+        let names = [IDEMPOTENCY_HEADER, FENCE_HEADER].into_iter().map(str::to_owned);
+        Header { fields: names.zip(self.keys(activity).map(bare)).collect() }
+    }
+
+    /// The attempt's idempotency key and fence, as JSON.
+    fn keys(&self, activity: &Activity) -> [String; 2] {
+        [format!("\"{}\"", self.key_of(activity)), activity.row.deliveries.to_string()]
     }
 
     /// The key that an activity has now: another one each time that somebody gave it a new one.

@@ -107,6 +107,18 @@ pub(crate) struct Taker {
     pub(crate) worker: String,
     /// The engine's process, if the worker is inside it; otherwise 0.
     pub(crate) process: u64,
-    /// Whether it wants the idempotency keys and fences of its attempts.
-    pub(crate) wants_keys: bool,
+    /// What it wants to read in the headers of its attempts.
+    pub(crate) header: HeaderWish,
+}
+
+/// What a worker wants to read in the header of an attempt.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) enum HeaderWish {
+    /// What the workflow wrote.
+    #[default]
+    AsWritten,
+    /// The idempotency key and the fence too.
+    WithKeys,
+    /// Only these.
+    Keys,
 }

@@ -4,6 +4,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use steadfast_proto::prost_types;
 
+/// Longer than anybody needs to wait at a time.
+pub(crate) const FOREVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
 /// A span as the wire has it. What is too long for it is as long as it can say.
 pub(crate) fn to_wire(span: Duration) -> prost_types::Duration {
     let seconds = i64::try_from(span.as_secs()).unwrap_or(i64::MAX);

@@ -3,8 +3,9 @@
 use std::time::{Duration, SystemTime};
 
 use steadfast::{
-    ActivityContext, ActivityToken, App, ClientError, Failure, Noted as _, Replayer, RetryPolicy,
-    Schedule, ScheduleOverlapPolicy, ScheduleSpec, SearchAttributeType, StateCell, WorkflowContext,
+    ActivityContext, ActivityToken, App, ClientError, Code, Failure, Noted as _, Replayer,
+    RetryPolicy, Schedule, ScheduleOverlapPolicy, ScheduleSpec, SearchAttributeType, StateCell,
+    WorkflowContext,
 };
 
 use crate::rig::Dev;
@@ -53,6 +54,19 @@ async fn price(ctx: ActivityContext, thing: String) -> Result<u32, Failure> {
         return Err(Failure::new("the shop is closed"));
     }
     Ok(12)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_not_there_is_told_when_patience_ends() {
+    let app =
+        App::builder("127.0.0.1:1").workflow(cart).server_patience(Duration::from_millis(300));
+    let app = app.start().await.expect("it starts, and its server may come");
+    // This test is about real time: nobody answers.
+    let began = SystemTime::now();
+    let told = app.client().start(cart, "Ada").await.expect_err("nobody is there");
+    let took = began.elapsed().expect("time passes");
+    assert!(matches!(&told, ClientError::Service(it) if it.code == Code::Unavailable), "{told}");
+    assert!((300..10_000).contains(&took.as_millis()), "after {took:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -41,9 +41,7 @@ pub(crate) fn schedule(
             policy::checked(given).map_err(|fault| bad::command(CAUSE, fault.to_string()))?
         }
     };
-    policy::of_header(wanted.header.as_ref(), tx.limits.retry_policy_bytes_max).map_err(
-        |fault| bad::command(CAUSE, format!("header.fields[{}]: {fault}", policy::HEADER)),
-    )?;
+    check_header(tx, wanted.header.as_ref())?;
     let task_queue = queue(tx.run, wanted.task_queue);
     let eager = wanted.request_eager_execution && task_queue.name == tx.run.task_queue();
     let event = history::ActivityTaskScheduledEventAttributes {
@@ -64,6 +62,23 @@ pub(crate) fn schedule(
     let scheduled_event_id = tx.append_noted(event, note);
     tx.effect(Effect::ActivityReady { scheduled_event_id, eager });
     Ok(())
+}
+
+/// Checks the policy in a header. Activities that are scheduled together have it in common more often
+/// than not, and what the newest pending one has was checked with it.
+fn check_header(tx: &Tx<'_>, header: Option<&common::Header>) -> Result<(), BadCommand> {
+    fn declared(header: Option<&common::Header>) -> Option<&common::Payload> {
+        header.and_then(|header| header.fields.get(policy::HEADER))
+    }
+    let newest = tx.run.activities.iter().next_back();
+    let known = newest.and_then(|(_, it)| declared(it.scheduled.header.as_ref()));
+    if known.is_some() && known == declared(header) {
+        return Ok(());
+    }
+    let checked = policy::of_header(header, tx.limits.retry_policy_bytes_max);
+    checked
+        .map(drop)
+        .map_err(|fault| bad::command(CAUSE, format!("header.fields[{}]: {fault}", policy::HEADER)))
 }
 
 /// Asks for an activity's cancellation. One that no worker has is cancelled by that alone: gives the

@@ -51,7 +51,7 @@ use crate::{
     namespaces::Namespace,
     running::Running,
     shard::{Address, Job, Mailbox, Shared},
-    task::Taker,
+    task::{HeaderWish, Taker},
 };
 
 /// A running engine. Cheap to clone; all clones are the same engine.
@@ -62,8 +62,8 @@ pub struct Engine {
     deadline: Option<Timestamp>,
     /// Whether whoever calls is a worker that ends with this process.
     is_within: bool,
-    /// Whether whoever calls is a worker that wants the keys of its attempts.
-    wants_keys: bool,
+    /// What whoever calls wants to read in the headers of attempts.
+    header: HeaderWish,
     /// The version of the rules for failures that whoever calls has seen, if it said so.
     seen_book: Option<u64>,
 }
@@ -80,7 +80,8 @@ impl Engine {
 
     /// For whoever has said nothing of itself.
     fn of(running: Arc<Running>) -> Self {
-        Self { running, deadline: None, is_within: false, wants_keys: false, seen_book: None }
+        let header = HeaderWish::default();
+        Self { running, deadline: None, is_within: false, header, seen_book: None }
     }
 
     /// Goes on with what was under way in the background.
@@ -129,7 +130,14 @@ impl Engine {
     /// [`FENCE_HEADER`](crate::FENCE_HEADER) of its header, which other workers do not get.
     #[must_use]
     pub fn with_attempt_keys(&self) -> Self {
-        Self { wants_keys: true, ..self.clone() }
+        Self { header: HeaderWish::WithKeys, ..self.clone() }
+    }
+
+    /// The same engine for workers that read nothing in the header of an attempt but these two fields,
+    /// which are bare JSON for them.
+    #[must_use]
+    pub fn with_attempt_keys_alone(&self) -> Self {
+        Self { header: HeaderWish::Keys, ..self.clone() }
     }
 
     /// The same engine for somebody who has seen this version of a namespace's settings and policies
@@ -142,7 +150,7 @@ impl Engine {
     /// The worker that calls, as far as it is known by how it calls.
     fn taker(&self) -> Taker {
         let process = if self.is_within { self.shared().process } else { 0 };
-        Taker { process, wants_keys: self.wants_keys, ..Taker::default() }
+        Taker { process, header: self.header, ..Taker::default() }
     }
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {

@@ -22,7 +22,7 @@ use crate::{
     gift::Gift,
     matching::QueueName,
     query::Answer,
-    task::{ActivityOffer, MissingHistory, Taker, TaskGift, TaskOffer, TaskWhat},
+    task::{ActivityOffer, HeaderWish, MissingHistory, Taker, TaskGift, TaskOffer, TaskWhat},
     token::{HistoryToken, TaskToken},
 };
 
@@ -213,7 +213,7 @@ impl Desk<'_> {
             return Err(refused);
         }
         let entry = self.shard.cache.get(offer.run).ok_or(Refused::ActivityNotFound)?;
-        let given = activity_response(entry, offer.scheduled_event_id, taker.wants_keys);
+        let given = activity_response(entry, offer.scheduled_event_id, taker.header);
         given.ok_or(Refused::ActivityNotFound)
     }
 
@@ -455,16 +455,17 @@ fn of_run(entry: &Entry) -> PollWorkflowTaskQueueResponse {
 fn activity_response(
     entry: &Entry,
     id: i64,
-    with_keys: bool,
+    wish: HeaderWish,
 ) -> Option<Box<PollActivityTaskQueueResponse>> {
     let activity = entry.run.activities().get(&id)?;
     let identity = entry.run.identity();
     let row = &activity.row;
     let event = &activity.scheduled;
     let limits = activity.timeouts();
-    let header = match with_keys {
-        true => entry.run.task_header_with_keys(activity),
-        false => entry.run.task_header(activity),
+    let header = match wish {
+        HeaderWish::AsWritten => entry.run.task_header(activity),
+        HeaderWish::WithKeys => entry.run.task_header_with_keys(activity),
+        HeaderWish::Keys => entry.run.task_keys(activity),
     };
     let token = TaskToken {
         activity_id: event.activity_id.clone(),

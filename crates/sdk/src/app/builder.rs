@@ -17,6 +17,7 @@ use crate::{
     client::{Client, fresh_id},
     door::{Access, Door},
     policy::{InvalidPolicy, RetryPolicy},
+    span::FOREVER,
     state::States,
     worker::{Settings, Worker},
     workflow::Registry,
@@ -138,7 +139,7 @@ impl AppBuilder {
             synchronous: Synchronous::default(),
             clock: Arc::new(SystemClock),
             store: None,
-            limits: Limits::default(),
+            limits: unhurried(),
             seed: None,
         }
     }
@@ -204,6 +205,20 @@ impl AppBuilder {
     /// The key that a server asks for.
     pub fn api_key(mut self, key: impl Into<String>) -> Self {
         self.access.api_key = Some(key.into());
+        self
+    }
+
+    /// How long a server may be away before a call to it fails; 30 seconds if not said. Until then the
+    /// same call is made again and again. Whoever waits for a result, and workers, wait on beyond it.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use steadfast::App;
+    /// // A program for people at a terminal: a wrong address is told at once.
+    /// let app = App::builder("127.0.0.1:7233").server_patience(Duration::from_secs(2));
+    /// ```
+    pub fn server_patience(mut self, span: Duration) -> Self {
+        self.access.patience = span;
         self
     }
 
@@ -399,6 +414,12 @@ impl AppBuilder {
         let engine = Engine::open(store, options).await?;
         Ok((Door::Embedded(engine.clone()), Some(Own { engine, file })))
     }
+}
+
+/// Whoever waits within this process is not cut off by a network: it waits for what it waits for, and
+/// sleeping workflows wake nobody.
+fn unhurried() -> Limits {
+    Limits { poll_wait: FOREVER, read_wait: FOREVER, ..Limits::default() }
 }
 
 #[cfg(feature = "remote")]

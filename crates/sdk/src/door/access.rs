@@ -1,9 +1,9 @@
 //! What a server wants to see of whoever calls it.
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
 /// What a server wants to see of whoever calls it: a key, certificates, or nothing.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct Access {
     /// Sent with each call.
     pub(crate) api_key: Option<String>,
@@ -13,6 +13,15 @@ pub(crate) struct Access {
     pub(crate) identity: Option<(Vec<u8>, Vec<u8>)>,
     /// The name that the server's certificate must have, if it is not that of the address.
     pub(crate) server_name: Option<String>,
+    /// How long the server may be away before a call fails.
+    pub(crate) patience: Duration,
+}
+
+impl Default for Access {
+    fn default() -> Self {
+        let patience = Duration::from_secs(30);
+        Self { api_key: None, ca: None, identity: None, server_name: None, patience }
+    }
 }
 
 impl Access {

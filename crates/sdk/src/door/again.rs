@@ -15,8 +15,12 @@ use tokio::time::Instant;
 
 use super::is_passing;
 
-/// Makes a call until the server answers it, or has been away for too long.
-pub(super) async fn until_answered<R, T, F>(request: R, call: impl Fn(R) -> F) -> Result<T, Error>
+/// Makes a call until the server answers it, or has been away for longer than `patience`.
+pub(super) async fn until_answered<R, T, F>(
+    patience: Duration,
+    request: R,
+    call: impl Fn(R) -> F,
+) -> Result<T, Error>
 where
     R: Clone,
     F: Future<Output = Result<T, Error>>,
@@ -28,17 +32,22 @@ where
             Err(error) if is_passing(error.code) => error,
             answered => return answered,
         };
-        if began.elapsed() >= PATIENCE {
+        let left = patience.saturating_sub(began.elapsed());
+        if left.is_zero() {
             return Err(error);
         }
         tracing::warn!(%error, "the server did not take a call, which is made again");
-        SystemClock.sleep(spread(pause)).await;
+        SystemClock.sleep(spread(pause).min(left)).await;
         pause = (pause * 2).min(PAUSE_MAX);
     }
 }
 
 /// Makes a call once.
-pub(super) async fn once<R, T, F>(request: R, call: impl FnOnce(R) -> F) -> Result<T, Error>
+pub(super) async fn once<R, T, F>(
+    _: Duration,
+    request: R,
+    call: impl FnOnce(R) -> F,
+) -> Result<T, Error>
 where
     F: Future<Output = Result<T, Error>>,
 {
@@ -52,7 +61,5 @@ fn spread(pause: Duration) -> Duration {
     pause / 2 + pause * chance / 2048
 }
 
-/// How long a server may be away before a call fails.
-const PATIENCE: Duration = Duration::from_secs(30);
 const PAUSE_MIN: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(3);

@@ -58,7 +58,7 @@ macro_rules! calls {
                         let answer = called.map_err(|status| remote::error(&status))?;
                         Ok(answer.into_inner())
                     };
-                    again::$often(request, call).await
+                    again::$often(self.patience(), request, call).await
                 }
             )+
         }
@@ -125,7 +125,9 @@ impl Door {
     /// server learns with every call that the keys of attempts are wanted.
     pub(crate) fn for_worker(&self) -> Self {
         match self {
-            Self::Embedded(engine) => Self::Embedded(engine.for_own_workers().with_attempt_keys()),
+            Self::Embedded(engine) => {
+                Self::Embedded(engine.for_own_workers().with_attempt_keys_alone())
+            }
             #[cfg(feature = "remote")]
             Self::Remote(_) => self.clone(),
         }

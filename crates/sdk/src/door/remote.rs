@@ -31,6 +31,8 @@ pub(crate) struct Remote {
     operator: OperatorServiceClient<Channel>,
     /// What each call says of who calls.
     authorization: Option<MetadataValue<Ascii>>,
+    /// How long the server may be away before a call fails.
+    patience: Duration,
 }
 
 /// Why there is no way to a server.
@@ -53,7 +55,7 @@ impl Remote {
         let named = address.rsplit_once("://").map_or(address, |(_, named)| named);
         let address = format!("{scheme}://{named}");
         let mut endpoint = Endpoint::from_shared(address)?
-            .connect_timeout(CONNECT)
+            .connect_timeout(CONNECT.min(access.patience))
             .http2_keep_alive_interval(KEEP_ALIVE)
             .keep_alive_while_idle(true);
         if tls {
@@ -66,7 +68,12 @@ impl Remote {
             .max_decoding_message_size(MESSAGE_MAX)
             .max_encoding_message_size(MESSAGE_MAX);
         let key = access.api_key.as_ref().map(|key| format!("Bearer {key}").parse());
-        Ok(Self { client, operator, authorization: key.transpose()? })
+        let authorization = key.transpose()?;
+        Ok(Self { client, operator, authorization, patience: access.patience })
+    }
+
+    pub(super) fn patience(&self) -> Duration {
+        self.patience
     }
 
     pub(super) fn client(&self) -> WorkflowServiceClient<Channel> {
@@ -81,7 +88,7 @@ impl Remote {
             let called = self.operator.clone().add_search_attributes(self.request(request)).await;
             Ok(called.map_err(|status| error(&status))?.into_inner())
         };
-        again::until_answered(request, call).await
+        again::until_answered(self.patience, request, call).await
     }
 
     pub(super) fn request<T>(&self, message: T) -> Request<T> {
@@ -91,7 +98,7 @@ impl Remote {
         }
         request.metadata_mut().insert(ATTEMPT_KEYS, MetadataValue::from_static("true"));
         // The longest call is a long poll.
-        request.set_timeout(PATIENCE);
+        request.set_timeout(LONGEST);
         request
     }
 }
@@ -171,5 +178,5 @@ fn code(code: tonic::Code) -> Code {
 
 const CONNECT: Duration = Duration::from_secs(10);
 const KEEP_ALIVE: Duration = Duration::from_secs(30);
-const PATIENCE: Duration = Duration::from_secs(70);
+const LONGEST: Duration = Duration::from_secs(70);
 const MESSAGE_MAX: usize = 128 * 1024 * 1024;

@@ -22,23 +22,34 @@ pub(crate) struct Turn {
 }
 
 /// Cuts a history into turns. A workflow task that history ends with is to be answered now.
-pub(crate) fn turns(events: Vec<HistoryEvent>) -> VecDeque<Turn> {
+///
+/// It is cut from its end, so that every event is moved once at the most, and not at all where there
+/// is one turn, as in every step of a workflow that is at hand.
+pub(crate) fn turns(mut events: Vec<HistoryEvent>) -> VecDeque<Turn> {
     let mut turns = VecDeque::new();
-    let mut current = Vec::new();
-    let mut events = events.into_iter().peekable();
-    while let Some(event) = events.next() {
-        let starts = event.event_type() == EventType::WorkflowTaskStarted;
-        let next = events.peek().map(HistoryEvent::event_type);
-        let answered = next == Some(EventType::WorkflowTaskCompleted);
-        current.push(event);
-        if starts && (answered || next.is_none()) {
-            turns.push_back(Turn { events: std::mem::take(&mut current), asks: true, answered });
-        }
-    }
-    if !current.is_empty() {
-        turns.push_back(Turn { events: current, asks: false, answered: false });
+    let mut end = end_of(&events);
+    while let Some((asks, answered)) = end {
+        let before = events.len().saturating_sub(1);
+        let cut = (0..before).rev().find(|at| is_answered(&events, *at));
+        let rest = cut.map(|at| events.split_off(at + 1));
+        let turn = rest.unwrap_or_else(|| std::mem::take(&mut events));
+        turns.push_front(Turn { events: turn, asks, answered });
+        end = cut.map(|_| (true, true));
     }
     turns
+}
+
+/// Whether the code is asked at the end of a history, and history knows the answer; `None` if there is
+/// no history.
+fn end_of(events: &[HistoryEvent]) -> Option<(bool, bool)> {
+    events.last().map(|event| (event.event_type() == EventType::WorkflowTaskStarted, false))
+}
+
+/// Whether the event at this place starts a workflow task that the next one answers.
+fn is_answered(events: &[HistoryEvent], at: usize) -> bool {
+    let kind = |at: usize| events.get(at).map(HistoryEvent::event_type);
+    kind(at) == Some(EventType::WorkflowTaskStarted)
+        && kind(at + 1) == Some(EventType::WorkflowTaskCompleted)
 }
 
 /// Whether an event is the trace of a command that the code issued.

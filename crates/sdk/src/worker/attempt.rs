@@ -13,7 +13,7 @@ use crate::{
     activity::{ActivityContext, ActivityInfo, Line, Write},
     call::Called,
     error::{Failure, PANIC, UNKNOWN_ACTIVITY},
-    span,
+    span::{self, FOREVER},
     workflow::words,
 };
 
@@ -251,5 +251,3 @@ async fn canceled(shared: &Shared, task_token: Vec<u8>) -> Result<(), Error> {
 
 /// The longest time between heartbeats that are told.
 const BEAT: Duration = Duration::from_secs(1);
-/// Longer than any clock needs to sleep.
-pub(super) const FOREVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);

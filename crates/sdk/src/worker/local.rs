@@ -22,12 +22,13 @@ use tokio::{
 
 use super::{
     Shared,
-    attempt::{FOREVER, caught, unknown},
+    attempt::{caught, unknown},
 };
 use crate::{
     activity::{ActivityContext, ActivityInfo, Line},
     error::Failure,
     replay::{Broken, Execution, LocalEnd},
+    span::FOREVER,
     workflow::{LocalTask, Outcome},
 };
 

@@ -12,7 +12,7 @@ use std::{
 use steadfast_engine::{Clock, Timestamp};
 use tokio::sync::{Mutex as Turn, Notify};
 
-use super::attempt::FOREVER;
+use crate::span::FOREVER;
 
 /// Tokens that come at a rate.
 #[derive(Debug)]
