@@ -17,20 +17,22 @@ pub const IDEMPOTENCY_HEADER: &str = "steadfast-idempotency-key";
 /// The header field with a number that grows with every delivery of the activity. A JSON number.
 pub const FENCE_HEADER: &str = "steadfast-fence";
 
-impl Run {
-    /// The header of the attempt of an activity that is handed out now, as the workflow and whoever
-    /// resumed it have written it.
-    pub fn task_header(&self, activity: &Activity) -> Header {
-        let mut header = activity.scheduled.header.clone().unwrap_or_default();
-        if let Some(only) = &activity.row.next_only {
+impl Activity {
+    /// The header of the attempt that is handed out now, as the workflow and whoever resumed it have
+    /// written it.
+    pub fn task_header(&self) -> Header {
+        let mut header = self.scheduled.header.clone().unwrap_or_default();
+        if let Some(only) = &self.row.next_only {
             header.fields.extend(only.fields.clone());
         }
         header
     }
+}
 
-    /// The same with the attempt's idempotency key and fence.
+impl Run {
+    /// The header of an attempt with its idempotency key and fence.
     pub fn task_header_with_keys(&self, activity: &Activity) -> Header {
-        let mut header = self.task_header(activity);
+        let mut header = activity.task_header();
         let [key, fence] = self.keys(activity);
         header.fields.insert(IDEMPOTENCY_HEADER.to_owned(), policy::json(&key));
         header.fields.insert(FENCE_HEADER.to_owned(), policy::json(&fence));

@@ -488,7 +488,7 @@ fn the_header_of_an_attempt_has_its_key_and_a_fence_that_grows() {
     assert_eq!(first[1], second[2]);
     assert_eq!(first[1].1.len(), 28);
     let run = &world.story().run;
-    let unasked = run.task_header(run.activities().get(&5).unwrap());
+    let unasked = run.activities().get(&5).unwrap().task_header();
     assert_eq!(unasked.fields.into_keys().collect::<Vec<_>>(), ["k"]);
 }
 

@@ -463,7 +463,7 @@ fn activity_response(
     let event = &activity.scheduled;
     let limits = activity.timeouts();
     let header = match wish {
-        HeaderWish::AsWritten => entry.run.task_header(activity),
+        HeaderWish::AsWritten => activity.task_header(),
         HeaderWish::WithKeys => entry.run.task_header_with_keys(activity),
         HeaderWish::Keys => entry.run.task_keys(activity),
     };
