@@ -87,10 +87,7 @@ pub(crate) fn input(story: &Story, call: &Call) -> Input {
         "sweep-changed" => Input::SweepChanged,
         "take-back" => Input::TakeBack(call.arg(0).parse().expect("a process")),
         "signal" => Input::Signal(signal(call)),
-        "attach" => Input::Attach(Box::new(Attach {
-            request_id: call.arg(0).to_owned(),
-            ..Attach::default()
-        })),
+        "attach" => Input::Attach(Box::new(attach(call))),
         "cancel" => Input::RequestCancel(cancel(call)),
         "terminate" => Input::Terminate(terminate(call, 0)),
         "update" => Input::AdmitUpdate(commands::request(call.opt(0).unwrap_or_default())),
@@ -176,6 +173,10 @@ pub(crate) fn excluded(call: &Call) -> BTreeSet<i32> {
 
 fn signal_default() -> Signal {
     Signal { identity: "someone".to_owned(), ..Signal::default() }
+}
+
+fn attach(call: &Call) -> Attach {
+    Attach { request_id: call.arg(0).to_owned(), ..Attach::default() }
 }
 
 fn signal(call: &Call) -> Signal {
