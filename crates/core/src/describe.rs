@@ -5,8 +5,10 @@ use std::sync::Arc;
 use steadfast_proto::{
     common, enums, history,
     workflow::{
-        PendingActivityInfo, PendingChildExecutionInfo, PendingWorkflowTaskInfo,
-        WorkflowExecutionConfig, WorkflowExecutionExtendedInfo, WorkflowExecutionInfo,
+        CallbackInfo, PendingActivityInfo, PendingChildExecutionInfo, PendingWorkflowTaskInfo,
+        RequestIdInfo, WorkflowExecutionConfig, WorkflowExecutionExtendedInfo,
+        WorkflowExecutionInfo,
+        callback_info::{self, trigger::Variant::WorkflowClosed as WhenClosed},
         pending_activity_info::{PauseInfo, pause_info},
     },
 };
@@ -18,7 +20,7 @@ use crate::{
     policy,
     run::Run,
     span::{instant_to_wire, kept, to_wire},
-    state::{Activity, ChildRow, Pause, UNVERSIONED},
+    state::{Activity, ChildRow, Pause, Request, UNVERSIONED},
 };
 
 impl Run {
@@ -86,8 +88,49 @@ impl Run {
             cancel_requested: self.state.cancel_requested,
             original_start_time: Some(instant_to_wire(self.started_at())),
             reset_run_id: self.state.reset_run_id.clone(),
+            request_id_infos: self.request_infos().collect(),
             ..WorkflowExecutionExtendedInfo::default()
         }
+    }
+
+    /// The starts that made it or found it open, by their requests.
+    fn request_infos(&self) -> impl Iterator<Item = (String, RequestIdInfo)> {
+        let info = |event_type: enums::EventType, event_id| RequestIdInfo {
+            event_type: event_type.into(),
+            event_id,
+            buffered: event_id == 0,
+        };
+        let created = &self.state.create_request_id;
+        let created = (created.clone(), info(enums::EventType::WorkflowExecutionStarted, 1));
+        let attached = self.attached().map(move |(id, request)| {
+            let kind = enums::EventType::WorkflowExecutionOptionsUpdated;
+            (id.clone(), info(kind, request.event_id))
+        });
+        attached.chain([created]).filter(|(id, _)| !id.is_empty())
+    }
+
+    /// Those who want to hear of its end.
+    pub fn callbacks(&self) -> Vec<CallbackInfo> {
+        let info = |callback: &common::Callback, at: i64, request_id: &str| CallbackInfo {
+            callback: Some(callback.clone()),
+            trigger: Some(callback_info::Trigger {
+                variant: Some(WhenClosed(callback_info::WorkflowClosed {})),
+            }),
+            registration_time: wire(at),
+            state: enums::CallbackState::Standby.into(),
+            request_id: request_id.to_owned(),
+            ..CallbackInfo::default()
+        };
+        let (at, created) = (self.state.started_at, &self.state.create_request_id);
+        let first = self.started.completion_callbacks.iter().map(|it| info(it, at, created));
+        let later = self.attached().flat_map(|(id, request)| {
+            request.callbacks.iter().map(move |it| info(it, request.attached_at, id))
+        });
+        first.chain(later).collect()
+    }
+
+    fn attached(&self) -> impl Iterator<Item = (&String, &Request)> {
+        self.requests.iter().filter(|(_, request)| request.attached_at != 0)
     }
 
     /// Its workflow task.

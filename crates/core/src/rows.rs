@@ -79,7 +79,7 @@ pub struct Stored {
     /// Its updates.
     pub updates: BTreeMap<String, UpdateRow>,
     /// The requests that it has applied.
-    pub requests: BTreeSet<String>,
+    pub requests: BTreeMap<String, Request>,
     /// Its buffered events.
     pub buffered: BTreeMap<u64, HistoryEvent>,
     /// Its messages to other runs.
@@ -186,7 +186,7 @@ impl Stored {
             run.updates.insert(id, update);
         }
         fill(&mut run.timers, self.timers);
-        fill(&mut run.requests, self.requests.into_iter().map(|id| (id, Request {})));
+        fill(&mut run.requests, self.requests);
         fill(&mut run.buffer, self.buffered);
         fill(&mut run.messages, self.messages);
         fill(&mut run.letters, self.letters);

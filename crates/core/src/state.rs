@@ -500,7 +500,17 @@ pub struct UpdateRow {
 
 /// A request that was applied, so that it is not applied again.
 #[derive(Clone, PartialEq, prost::Message)]
-pub struct Request {}
+pub struct Request {
+    /// When a start found the run open with it; 0 for a signal.
+    #[prost(int64, tag = "1")]
+    pub attached_at: i64,
+    /// The event that such a start has made; 0 while that waits for its place.
+    #[prost(int64, tag = "2")]
+    pub event_id: i64,
+    /// Whom such a start wants to hear of the end.
+    #[prost(message, repeated, tag = "3")]
+    pub callbacks: Vec<common::Callback>,
+}
 
 impl State {
     /// Takes an event into account that the history now ends with.

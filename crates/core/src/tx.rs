@@ -262,9 +262,12 @@ enum Fold {
 }
 
 fn new_event(at: Timestamp, attributes: Attributes, note: Note) -> HistoryEvent {
+    let event_type = attributes.event_type();
     HistoryEvent {
         event_time: Some(instant_to_wire(at)),
-        event_type: attributes.event_type().into(),
+        event_type: event_type.into(),
+        // Workers that do not know it fail over it otherwise.
+        worker_may_ignore: event_type == EventType::WorkflowExecutionOptionsUpdated,
         user_metadata: note.metadata,
         links: note.links,
         event_group_markers: note.markers,

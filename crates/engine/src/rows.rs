@@ -95,7 +95,7 @@ pub(crate) fn read(rows: &RunRows, namespace: &str) -> Result<Stored, Unreadable
                 stored.updates.insert(name(kind, &item.key)?, codec::decode(&item.data)?);
             }
             ItemKind::Request => {
-                stored.requests.insert(name(kind, &item.key)?);
+                stored.requests.insert(name(kind, &item.key)?, codec::decode(&item.data)?);
             }
             ItemKind::Buffered => {
                 stored.buffered.insert(number()?, codec::decode(&item.data)?);

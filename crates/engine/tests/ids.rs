@@ -2,16 +2,20 @@
 
 use steadfast_engine::{Code, Detail, Error};
 use steadfast_proto::{
-    common::link::{Variant, workflow_event::Reference},
+    common::{
+        Callback,
+        callback::{Nexus, Variant as HowCalled},
+        link::{Variant, workflow_event::Reference},
+    },
     enums::{
         EventType, WorkflowExecutionStatus as Status, WorkflowIdConflictPolicy as Conflict,
         WorkflowIdReusePolicy as Reuse,
     },
     workflow::OnConflictOptions,
-    workflowservice::StartWorkflowExecutionResponse,
+    workflowservice::{StartWorkflowExecutionRequest, StartWorkflowExecutionResponse},
 };
 
-use crate::common::{Rig, cancelled, complete, fail, survives};
+use crate::common::{QUEUE, Rig, calls::start_request, cancelled, complete, fail, survives};
 
 async fn close(rig: &Rig, how: &str) {
     match how {
@@ -138,39 +142,74 @@ async fn a_start_that_finds_an_open_run_is_remembered_by_it_if_it_wants_to_be() 
         let first = rig.start_with("order-1", |_| ()).await.expect("a start");
         let (event_id, kind) = event_of(&first).expect("a link to its first event");
         assert_eq!((event_id, kind), (1, EventType::WorkflowExecutionStarted));
+        // No plug is pulled before it: a worker may have its task before that is durable, and would
+        // not have it any more.
         let again = async |options: OnConflictOptions| {
-            let start = rig.start_with("order-1", |it| {
-                it.request_id = "r-2".to_owned();
-                it.workflow_id_conflict_policy = Conflict::UseExisting.into();
-                it.on_conflict_options = Some(options);
-            });
-            start.await
+            let request = StartWorkflowExecutionRequest {
+                request_id: "r-2".to_owned(),
+                workflow_id_conflict_policy: Conflict::UseExisting.into(),
+                on_conflict_options: Some(options),
+                completion_callbacks: vec![callback("http://bell")],
+                ..start_request("order-1")
+            };
+            rig.engine().start_workflow_execution(request).await
         };
         let unlinked = again(OnConflictOptions::default()).await.expect("it is there");
         assert_eq!(event_of(&unlinked), event_of(&first));
-        let attached =
-            OnConflictOptions { attach_request_id: true, ..OnConflictOptions::default() };
+        let attached = OnConflictOptions {
+            attach_request_id: true,
+            attach_completion_callbacks: true,
+            attach_links: false,
+        };
+        let task = rig.next_task(QUEUE).await;
         for _ in 0..2 {
-            rig.point().await;
             let second = again(attached).await.expect("it is there");
             assert_eq!((&second.run_id, second.started), (&first.run_id, false));
             assert_eq!(request_of(&second).as_deref(), Some("r-2"));
+            rig.point().await;
         }
         let nameless =
             OnConflictOptions { attach_completion_callbacks: true, ..OnConflictOptions::default() };
         let refused = again(nameless).await.expect_err("nothing tells it from the next");
         assert!(refused.message.contains("attach_request_id"), "{refused}");
+        let waiting = remembered(rig).await;
+        rig.complete_task(&task, Vec::new()).await.expect("taken");
+        rig.point().await;
         rig.step(vec![complete("done")]).await;
-        rig.text("order-1", "").await
+        rig.point().await;
+        let events = rig.history("order-1", "").await;
+        let ignored = events.iter().filter(|event| event.worker_may_ignore);
+        assert_eq!(ignored.map(|event| event.event_id).collect::<Vec<_>>(), [5]);
+        format!("{waiting}{}{}", rig.text("order-1", "").await, remembered(rig).await)
     });
     insta::assert_snapshot!(told.await, @r#"
-    1     0.000  WorkflowExecutionStarted Order
-    2     0.000  WorkflowTaskScheduled
-    3     0.000  WorkflowExecutionOptionsUpdated
-    4     0.000  WorkflowTaskStarted
-    5     0.000  WorkflowTaskCompleted
-    6     0.000  WorkflowExecutionCompleted "done"
+    r-2 is WorkflowExecutionOptionsUpdated #0, called ["r-2"]
+       1     0.000  WorkflowExecutionStarted Order
+       2     0.000  WorkflowTaskScheduled
+       3     0.000  WorkflowTaskStarted
+       4     0.000  WorkflowTaskCompleted
+       5     0.000  WorkflowExecutionOptionsUpdated
+       6     0.000  WorkflowTaskScheduled
+       7     0.000  WorkflowTaskStarted
+       8     0.000  WorkflowTaskCompleted
+       9     0.000  WorkflowExecutionCompleted "done"
+    r-2 is WorkflowExecutionOptionsUpdated #5, called ["r-2"]
     "#);
+}
+
+fn callback(url: &str) -> Callback {
+    let nexus = Nexus { url: url.to_owned(), ..Nexus::default() };
+    Callback { variant: Some(HowCalled::Nexus(nexus)), ..Callback::default() }
+}
+
+/// What a description says of the starts that a run remembers.
+async fn remembered(rig: &Rig) -> String {
+    let described = rig.describe("order-1").await.expect("a run");
+    let infos = described.workflow_extended_info.expect("more").request_id_infos;
+    let second = infos.get("r-2").expect("it is remembered");
+    assert_eq!(infos.len(), 2, "and so is the first");
+    let called: Vec<_> = described.callbacks.into_iter().map(|it| it.request_id).collect();
+    format!("r-2 is {:?} #{}, called {called:?}\n", second.event_type(), second.event_id)
 }
 
 fn reference(started: &StartWorkflowExecutionResponse) -> Reference {

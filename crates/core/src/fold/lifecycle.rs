@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use steadfast_proto::{enums::WorkflowExecutionStatus as Status, history, sdk};
+use steadfast_proto::{
+    enums::WorkflowExecutionStatus as Status,
+    history::{self, WorkflowExecutionOptionsUpdatedEventAttributes as Updated},
+    sdk,
+};
 use steadfast_retry::Timestamp;
 
 use crate::{
@@ -40,13 +44,24 @@ pub(super) fn started(
 
 pub(super) fn signaled(run: &mut Run, request_id: &str) {
     run.state.signals += 1;
-    attached(run, request_id);
+    if !request_id.is_empty() {
+        run.requests.insert(request_id.to_owned(), Request::default());
+    }
 }
 
-/// The same request is not taken twice.
-pub(super) fn attached(run: &mut Run, request_id: &str) {
-    if !request_id.is_empty() {
-        run.requests.insert(request_id.to_owned(), Request {});
+/// A start found the run open. It is kept for as long as the run, to be shown.
+pub(super) fn attached(run: &mut Run, event_id: i64, updated: &Updated, at: i64) {
+    if !updated.attached_request_id.is_empty() {
+        let callbacks = updated.attached_completion_callbacks.clone();
+        let request = Request { attached_at: at, event_id, callbacks };
+        run.requests.insert(updated.attached_request_id.clone(), request);
+    }
+}
+
+/// The event of such a start has its place.
+pub(super) fn placed(run: &mut Run, event_id: i64, request_id: &str) {
+    if let Some(request) = run.requests.get_mut(&request_id.to_owned()) {
+        request.event_id = event_id;
     }
 }
 
@@ -67,9 +82,18 @@ pub(super) fn closed(run: &mut Run, status: Status, next_run_id: &str, at: i64) 
     run.timers.clear();
     run.children.clear();
     run.externals.clear();
-    run.requests.clear();
+    forget_requests(run);
     run.buffer.clear();
     run.state.buffered_bytes = 0;
+}
+
+/// Nobody sends signals again to a closed run.
+fn forget_requests(run: &mut Run) {
+    let signals = run.requests.iter().filter(|(_, request)| request.attached_at == 0);
+    let signals: Vec<String> = signals.map(|(id, _)| id.clone()).collect();
+    for id in signals {
+        run.requests.remove(&id);
+    }
 }
 
 fn left(run: &Run) -> Option<Box<Left>> {

@@ -147,7 +147,7 @@ pub(crate) fn event(run: &mut Run, event: &HistoryEvent) {
             update::completed(run, id, completed);
         }
         Attributes::WorkflowExecutionOptionsUpdatedEventAttributes(updated) => {
-            lifecycle::attached(run, &updated.attached_request_id);
+            lifecycle::attached(run, id, updated, at);
         }
         // Markers are the worker's own business, and the rest is not written by this engine.
         Attributes::MarkerRecordedEventAttributes(_)
@@ -171,9 +171,14 @@ pub(crate) fn event(run: &mut Run, event: &HistoryEvent) {
 
 /// Tells the state the id that an event got which had to wait for one.
 pub(crate) fn placed(run: &mut Run, event: &HistoryEvent) {
-    if let Some(Attributes::ChildWorkflowExecutionStartedEventAttributes(child)) = &event.attributes
-    {
-        child::started(run, event.event_id, child);
+    match &event.attributes {
+        Some(Attributes::ChildWorkflowExecutionStartedEventAttributes(child)) => {
+            child::started(run, event.event_id, child);
+        }
+        Some(Attributes::WorkflowExecutionOptionsUpdatedEventAttributes(updated)) => {
+            lifecycle::placed(run, event.event_id, &updated.attached_request_id);
+        }
+        _ => {}
     }
 }
 

@@ -99,7 +99,7 @@ fn put(stored: &mut Stored, kind: Kind, name: &Name, row: &[u8]) {
             stored.updates.insert(id.clone(), read(row));
         }
         (Kind::Request, Name::Text(id)) => {
-            stored.requests.insert(id.clone());
+            stored.requests.insert(id.clone(), read(row));
         }
         (Kind::Buffered, Name::Number(number)) => {
             stored.buffered.insert(*number, read(row));

@@ -191,6 +191,7 @@ fn describe(run: &Run) -> DescribeWorkflowExecutionResponse {
         pending_children: run.pending_children(),
         pending_workflow_task: run.pending_task(),
         workflow_extended_info: Some(run.extended_info()),
+        callbacks: run.callbacks(),
         ..DescribeWorkflowExecutionResponse::default()
     }
 }
