@@ -59,6 +59,13 @@ fn runs_of_a_workflow_that_only_goes_on_begin_with_an_interval() {
         .map(|it| from_wire(it.run.started().first_workflow_task_backoff.as_ref()).as_secs())
         .collect();
     assert_eq!(waits, [3, 2], "the second began after 3 s and lived for one");
+    let Attributes::WorkflowExecutionContinuedAsNewEventAttributes(event) =
+        last_event(&world.stories[1])
+    else {
+        panic!("it has gone on")
+    };
+    let asked = from_wire(event.backoff_start_interval.as_ref());
+    assert_eq!(asked.as_secs(), 1, "the event says what the workflow asked for");
     let long = World::within(world.limits).play(
         "
         0 run Order timer(t1,5s)

@@ -107,6 +107,8 @@ pub(crate) struct Taker {
     pub(crate) worker: String,
     /// The engine's process, if the worker is inside it; otherwise 0.
     pub(crate) process: u64,
+    /// Whether it has just answered the task before, so that it knows the history up to there.
+    pub(crate) goes_on: bool,
     /// What it wants to read in the headers of its attempts.
     pub(crate) header: HeaderWish,
 }

@@ -146,19 +146,24 @@ async fn eager_activities_come_back_with_the_task_and_only_those() {
 
 #[tokio::test(start_paused = true)]
 async fn a_worker_that_asks_for_it_gets_the_next_task_with_its_answer() {
-    let rig = Rig::new().await;
-    rig.start("order-1").await;
-    let task = rig.next_task(QUEUE).await;
-    rig.signal("order-1", "go").await.expect("taken");
-    let done = rig.complete_task_with(&task, vec![], |it| {
-        sticking(it);
-        it.return_new_workflow_task = true;
-    });
-    let next = done.await.expect("taken").workflow_task.expect("the next task");
-    assert_eq!(next.previous_started_event_id, 3);
-    let first = next.history.as_ref().expect("a history").events[0].event_id;
-    assert_eq!(first, 4);
-    rig.complete_task(&next, vec![complete("done")]).await.expect("taken");
+    // Whether it keeps the workflow or not, it has just seen what came before.
+    for keeps in [true, false] {
+        let rig = Rig::new().await;
+        rig.start("order-1").await;
+        let task = rig.next_task(QUEUE).await;
+        rig.signal("order-1", "go").await.expect("taken");
+        let done = rig.complete_task_with(&task, vec![], |it| {
+            if keeps {
+                sticking(it);
+            }
+            it.return_new_workflow_task = true;
+        });
+        let next = done.await.expect("taken").workflow_task.expect("the next task");
+        assert_eq!(next.previous_started_event_id, 3);
+        let first = next.history.as_ref().expect("a history").events[0].event_id;
+        assert_eq!(first, 4);
+        rig.complete_task(&next, vec![complete("done")]).await.expect("taken");
+    }
 }
 
 #[tokio::test(start_paused = true)]

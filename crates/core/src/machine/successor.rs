@@ -231,7 +231,7 @@ fn continued(
         workflow_run_timeout: next.workflow_run_timeout,
         workflow_task_timeout: next.workflow_task_timeout,
         workflow_task_completed_event_id: completed,
-        backoff_start_interval: next.first_workflow_task_backoff,
+        backoff_start_interval: wanted.backoff_start_interval,
         initiator: Initiator::Workflow.into(),
         failure: wanted.failure,
         last_completion_result: wanted.last_completion_result,

@@ -359,7 +359,7 @@ fn wishes(
         ..worker.clone()
     };
     Wishes {
-        task_for: request.return_new_workflow_task.then(taker),
+        task_for: request.return_new_workflow_task.then(|| Taker { goes_on: true, ..taker() }),
         activities_for: Some(Taker { sticky_queue: None, ..taker() }),
         ..Wishes::default()
     }

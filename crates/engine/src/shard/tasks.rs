@@ -97,7 +97,7 @@ impl Desk<'_> {
             TaskWhat::Task { scheduled_event_id, attempt } => (*scheduled_event_id, *attempt),
             TaskWhat::Query { id } => return self.start_query(offer.run, id, &taker),
         };
-        let sticky = taker.sticky_queue.is_some();
+        let knows_past = taker.goes_on || taker.sticky_queue.is_some();
         let is_within = taker.process != 0;
         let input = StartWorkflowTask {
             scheduled_event_id,
@@ -112,7 +112,7 @@ impl Desk<'_> {
         let Some(entry) = self.shard.cache.get_mut(offer.run) else {
             return Err(Refused::TaskNotFound);
         };
-        let gift = task_gift(entry, sticky);
+        let gift = task_gift(entry, knows_past);
         let token = entry.run.task().map(|task| WorkflowTaskToken {
             scheduled_event_id: task.scheduled_event_id,
             started_event_id: task.started_event_id,
@@ -380,11 +380,11 @@ fn activity_offer(entry: &Entry, id: i64, poison_after: u32) -> Option<(QueueNam
 }
 
 /// What a worker is given for the workflow task that was just started.
-fn task_gift(entry: &mut Entry, sticky: bool) -> TaskGift {
+fn task_gift(entry: &mut Entry, knows_past: bool) -> TaskGift {
     let run = &entry.run;
     let task = run.task().cloned().unwrap_or_default();
     let previous = run.state().previous_started_event_id;
-    let first = if sticky { previous + 1 } else { 1 };
+    let first = if knows_past { previous + 1 } else { 1 };
     let last = run.last_event_id();
     // What an earlier task carried was not answered: it timed out, or was lost.
     let mut queries = std::mem::take(&mut entry.carried);
