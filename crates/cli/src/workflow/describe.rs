@@ -46,15 +46,20 @@ pub(crate) async fn describe(
 
 fn text(described: &DescribeWorkflowExecutionResponse, now: Timestamp) -> String {
     let mut text = run_card(described, now).text();
+    let info = described.workflow_execution_info.as_ref();
+    // Nobody works any more on what a closed run had pending.
+    let closed = info.is_some_and(|info| info.close_time.is_some());
+    let how = if closed { "Left behind," } else { "Pending" };
+    let pending = |what: &str| format!("\n{how} {what}:\n");
     if !described.pending_activities.is_empty() {
-        text.push_str("\nPending activities:\n");
+        text.push_str(&pending("activities"));
         for pending in &described.pending_activities {
             text.push_str(&activity_card(pending, now).indented("  "));
             text.push('\n');
         }
     }
     if !described.pending_children.is_empty() {
-        text.push_str("\nPending children:\n");
+        text.push_str(&pending("children"));
         text.push_str(&children(&described.pending_children));
     }
     text

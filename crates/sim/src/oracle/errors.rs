@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 
 use steadfast_proto::{
     enums::WorkflowExecutionStatus as Status,
-    workflow::{PendingActivityInfo, pending_activity_info::pause_info::PausedBy},
+    workflow::{
+        PendingActivityInfo, WorkflowExecutionInfo, pending_activity_info::pause_info::PausedBy,
+    },
     workflowservice as ws,
 };
 use steadfast_store::{ErrorEntry, ErrorFilter, ErrorGroup, ErrorState, Order};
@@ -110,7 +112,12 @@ fn waiting<'a>(errors: impl Iterator<Item = &'a ErrorEntry>) -> BTreeSet<(String
         .collect()
 }
 
+/// The same as a description tells it. What a closed run has left behind waits for nothing.
 fn troubled(run: &ws::DescribeWorkflowExecutionResponse) -> BTreeSet<(String, ErrorState)> {
+    let status = run.workflow_execution_info.as_ref().map(WorkflowExecutionInfo::status);
+    if status != Some(Status::Running) {
+        return BTreeSet::new();
+    }
     let state = |activity: &PendingActivityInfo| {
         if is_parked(activity) {
             return Some(ErrorState::Parked);
