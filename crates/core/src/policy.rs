@@ -57,9 +57,7 @@ pub fn of_header(
     header: Option<&common::Header>,
     bytes_max: usize,
 ) -> Result<Option<Policy>, BadHeader> {
-    let Some(payload) = header.and_then(|header| header.fields.get(HEADER)) else {
-        return Ok(None);
-    };
+    let Some(payload) = field(header, HEADER) else { return Ok(None) };
     let encoding = payload.metadata.get("encoding").map_or(&[][..], Vec::as_slice);
     if encoding != JSON {
         return Err(BadHeader::Encoding(String::from_utf8_lossy(encoding).into_owned()));
@@ -70,6 +68,14 @@ pub fn of_header(
     }
     let draft: Draft = serde_json::from_slice(&payload.data)?;
     Ok(Some(Policy::new(draft)?))
+}
+
+/// A field of a header.
+pub(crate) fn field<'a>(
+    header: Option<&'a common::Header>,
+    name: &str,
+) -> Option<&'a common::Payload> {
+    header.and_then(|header| header.fields.get(name))
 }
 
 /// The policy that a text says, which is the JSON of a draft.
@@ -88,7 +94,7 @@ pub fn kind_to_payload(kind: &str) -> common::Payload {
 
 /// The kind in an activity's header; empty if there is none.
 pub fn kind_of_header(header: Option<&common::Header>) -> String {
-    let payload = header.and_then(|header| header.fields.get(KIND_HEADER));
+    let payload = field(header, KIND_HEADER);
     payload.and_then(|it| serde_json::from_slice(&it.data).ok()).unwrap_or_default()
 }
 

@@ -88,10 +88,9 @@ pub(super) const SETTINGS: &[Setting] = &[
                 is not at all",
         group: STORAGE,
         set: |it, text| {
-            let mut millis = 0_u64;
-            to(&mut millis, text)?;
-            ensure!(millis <= 100, "a commit waits for 100 ms at the most");
-            it.engine.limits.commit_wait = Duration::from_millis(millis);
+            let wait = millis(text)?;
+            ensure!(wait.as_millis() <= 100, "a commit waits for 100 ms at the most");
+            it.engine.limits.commit_wait = wait;
             Ok(())
         },
     },
@@ -239,9 +238,7 @@ pub(super) const SETTINGS: &[Setting] = &[
                 at once",
         group: LIMITS,
         set: |it, text| {
-            let mut millis = 0;
-            to(&mut millis, text)?;
-            it.engine.limits.run.continue_as_new_interval = Duration::from_millis(millis);
+            it.engine.limits.run.continue_as_new_interval = millis(text)?;
             Ok(())
         },
     },
@@ -321,6 +318,12 @@ where
 {
     *place = text.parse().map_err(|error| anyhow::anyhow!("{text:?} will not do: {error}"))?;
     Ok(())
+}
+
+fn millis(text: &str) -> Result<Duration> {
+    let mut millis = 0;
+    to(&mut millis, text)?;
+    Ok(Duration::from_millis(millis))
 }
 
 fn one_of<T: Copy>(text: &str, all: &[(&str, T)]) -> Result<T> {

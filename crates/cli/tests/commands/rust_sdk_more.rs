@@ -7,7 +7,6 @@ use steadfast::{
     RetryPolicy, Schedule, ScheduleOverlapPolicy, ScheduleSpec, SearchAttributeType, StateCell,
     WorkflowContext,
 };
-
 use tokio::time::timeout;
 
 use crate::rig::Dev;

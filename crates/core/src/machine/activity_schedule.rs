@@ -67,12 +67,10 @@ pub(crate) fn schedule(
 /// Checks the policy in a header. Activities that are scheduled together have it in common more often
 /// than not, and what the newest pending one has was checked with it.
 fn check_header(tx: &Tx<'_>, header: Option<&common::Header>) -> Result<(), BadCommand> {
-    fn declared(header: Option<&common::Header>) -> Option<&common::Payload> {
-        header.and_then(|header| header.fields.get(policy::HEADER))
-    }
     let newest = tx.run.activities.iter().next_back();
-    let known = newest.and_then(|(_, it)| declared(it.scheduled.header.as_ref()));
-    if known.is_some() && known == declared(header) {
+    let known =
+        newest.and_then(|(_, it)| policy::field(it.scheduled.header.as_ref(), policy::HEADER));
+    if known.is_some() && known == policy::field(header, policy::HEADER) {
         return Ok(());
     }
     let checked = policy::of_header(header, tx.limits.retry_policy_bytes_max);
