@@ -1,9 +1,7 @@
 //! A run as a description shows it.
 
-use std::sync::Arc;
-
 use steadfast_proto::{
-    common, enums, history,
+    common, enums,
     workflow::{
         CallbackInfo, PendingActivityInfo, PendingChildExecutionInfo, PendingWorkflowTaskInfo,
         RequestIdInfo, WorkflowExecutionConfig, WorkflowExecutionExtendedInfo,
@@ -20,7 +18,7 @@ use crate::{
     policy,
     run::Run,
     span::{instant_to_wire, kept, to_wire},
-    state::{Activity, ChildRow, Pause, Request, UNVERSIONED},
+    state::{Activity, Child, Pause, Request, UNVERSIONED},
 };
 
 impl Run {
@@ -153,33 +151,16 @@ impl Run {
     /// Its activities: which attempt, why the last one failed, when the next one is due. If it has
     /// closed, those that it left behind.
     pub fn pending_activities(&self) -> Vec<PendingActivityInfo> {
-        let left = self.state.left.iter().flat_map(|left| &left.activities).map(|it| {
-            pending(&Activity {
-                scheduled: Arc::new(it.scheduled.clone().unwrap_or_default()),
-                row: it.row.clone().unwrap_or_default(),
-            })
-        });
-        self.activities.iter().map(|(_, activity)| pending(activity)).chain(left).collect()
+        self.activities.iter().map(|(_, activity)| pending(activity)).collect()
     }
 
     /// Its children; if it has closed, those that it left behind.
     pub fn pending_children(&self) -> Vec<PendingChildExecutionInfo> {
-        let left = self.state.left.iter().flat_map(|left| &left.children).filter_map(|it| {
-            Some(child(it.initiated_event_id, it.initiated.as_ref()?, it.row.as_ref()?))
-        });
-        self.children
-            .iter()
-            .map(|(id, it)| child(*id, &it.initiated, &it.row))
-            .chain(left)
-            .collect()
+        self.children.iter().map(|(id, it)| child(*id, it)).collect()
     }
 }
 
-fn child(
-    initiated_id: i64,
-    initiated: &history::StartChildWorkflowExecutionInitiatedEventAttributes,
-    row: &ChildRow,
-) -> PendingChildExecutionInfo {
+fn child(initiated_id: i64, Child { initiated, row, .. }: &Child) -> PendingChildExecutionInfo {
     PendingChildExecutionInfo {
         workflow_id: initiated.workflow_id.clone(),
         run_id: row.run_id.clone(),

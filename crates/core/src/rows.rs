@@ -131,6 +131,9 @@ impl Run {
             }
             subjects.push(id);
         }
+        if !self.is_open() {
+            subjects.extend(self.errors.keys());
+        }
         for subject in subjects {
             let error = self.error(subject);
             if self.errors.get(&subject) == error.as_ref() {

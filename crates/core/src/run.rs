@@ -41,8 +41,11 @@ pub struct Run {
     /// What the starter wrote about it, as its first event has it.
     pub(crate) user_metadata: Option<Arc<sdk::UserMetadata>>,
     pub(crate) state: State,
+    /// Those that are pending; of a closed run those that it left behind, which are shown and
+    /// nothing else.
     pub(crate) activities: Table<i64, Activity>,
     pub(crate) timers: Table<i64, Timer>,
+    /// As with the activities.
     pub(crate) children: Table<i64, Child>,
     pub(crate) externals: Table<i64, External>,
     pub(crate) updates: Table<String, Update>,
@@ -148,9 +151,10 @@ impl Run {
         self.state.task.as_ref()
     }
 
-    /// Its pending activities by scheduled event.
+    /// Its pending activities by scheduled event; none, once it is closed.
     pub fn activities(&self) -> &Table<i64, Activity> {
-        &self.activities
+        static NONE: Table<i64, Activity> = Table::new();
+        if self.is_open() { &self.activities } else { &NONE }
     }
 
     /// Its pending timers by started event.
@@ -158,9 +162,10 @@ impl Run {
         &self.timers
     }
 
-    /// Its pending children by initiated event.
+    /// Its pending children by initiated event; none, once it is closed.
     pub fn children(&self) -> &Table<i64, Child> {
-        &self.children
+        static NONE: Table<i64, Child> = Table::new();
+        if self.is_open() { &self.children } else { &NONE }
     }
 
     /// Its pending requests to other runs by initiated event.
@@ -195,7 +200,7 @@ impl Run {
             TASK => trouble::of_task(&self.state),
             id => {
                 let letter = || self.letters.get(&id).map(|it| trouble::of_letter(id, it));
-                self.activities.get(&id).and_then(trouble::of_activity).or_else(letter)
+                self.activities().get(&id).and_then(trouble::of_activity).or_else(letter)
             }
         }
     }
@@ -336,9 +341,18 @@ impl Run {
     }
 
     fn settle(&mut self) {
+        if self.is_open() {
+            self.settle_pending();
+        } else {
+            self.deadlines = Deadlines::default();
+            self.ready = Ready::default();
+        }
         for (what, at) in self.state.deadlines() {
             self.deadlines.set(what, at);
         }
+    }
+
+    fn settle_pending(&mut self) {
         for id in self.activities.touched() {
             let activity = self.activities.get(id);
             let at = activity.and_then(Activity::deadline).map(|(at, _)| at);

@@ -143,45 +143,6 @@ pub struct State {
     /// newest of them, if there were many.
     #[prost(string, repeated, tag = "46")]
     pub builds: Vec<String>,
-    /// What was pending when it closed, to be shown and nothing else.
-    #[prost(message, optional, boxed, tag = "47")]
-    pub left: Option<Box<Left>>,
-}
-
-/// What a run had pending when it closed.
-#[derive(Clone, PartialEq, prost::Message)]
-pub struct Left {
-    /// Its activities.
-    #[prost(message, repeated, tag = "1")]
-    pub activities: Vec<LeftActivity>,
-    /// Its children.
-    #[prost(message, repeated, tag = "2")]
-    pub children: Vec<LeftChild>,
-}
-
-/// An activity that nobody waits for any more.
-#[derive(Clone, PartialEq, prost::Message)]
-pub struct LeftActivity {
-    /// What the workflow asked for, without its input and header.
-    #[prost(message, optional, tag = "1")]
-    pub scheduled: Option<history::ActivityTaskScheduledEventAttributes>,
-    /// How far it was.
-    #[prost(message, optional, tag = "2")]
-    pub row: Option<ActivityRow>,
-}
-
-/// A child that nobody waits for any more.
-#[derive(Clone, PartialEq, prost::Message)]
-pub struct LeftChild {
-    /// Its initiated event.
-    #[prost(int64, tag = "1")]
-    pub initiated_event_id: i64,
-    /// What the workflow asked for, without its input and header.
-    #[prost(message, optional, tag = "2")]
-    pub initiated: Option<history::StartChildWorkflowExecutionInitiatedEventAttributes>,
-    /// How far it was.
-    #[prost(message, optional, tag = "3")]
-    pub row: Option<ChildRow>,
 }
 
 /// What Cadence's policy says of a workflow and the public one cannot. In these terms a workflow that

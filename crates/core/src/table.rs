@@ -29,14 +29,21 @@ pub struct Table<K, V> {
     unsaved: BTreeMap<K, bool>,
 }
 
-impl<K, V> Default for Table<K, V> {
-    fn default() -> Self {
+impl<K, V> Table<K, V> {
+    /// A table without rows.
+    pub(crate) const fn new() -> Self {
         Self {
             rows: BTreeMap::new(),
             names: BTreeMap::new(),
             originals: BTreeMap::new(),
             unsaved: BTreeMap::new(),
         }
+    }
+}
+
+impl<K, V> Default for Table<K, V> {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

@@ -239,10 +239,10 @@ fn holds(run: &Run, effect: &Effect) -> bool {
     match effect {
         Effect::WorkflowTaskReady => run.task_is_ready(),
         Effect::ActivityReady { scheduled_event_id, .. } => {
-            run.activities.get(scheduled_event_id).is_some_and(Activity::is_offered)
+            run.activities().get(scheduled_event_id).is_some_and(Activity::is_offered)
         }
         Effect::StartChild { initiated_event_id } => {
-            run.children.get(initiated_event_id).is_some_and(|child| child.row.run_id.is_empty())
+            run.children().get(initiated_event_id).is_some_and(|child| child.row.run_id.is_empty())
         }
         Effect::SendExternal { initiated_event_id } => {
             run.externals.get(initiated_event_id).is_some()

@@ -98,6 +98,6 @@ impl Run {
 
     /// The options of a pending activity as they hold now.
     pub fn activity_options(&self, scheduled_event_id: i64) -> Option<ActivityOptions> {
-        self.activities.get(&scheduled_event_id).map(effective)
+        self.activities().get(&scheduled_event_id).map(effective)
     }
 }

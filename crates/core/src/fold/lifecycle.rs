@@ -4,15 +4,14 @@ use std::sync::Arc;
 
 use steadfast_proto::{
     enums::WorkflowExecutionStatus as Status,
-    history::{self, WorkflowExecutionOptionsUpdatedEventAttributes as Updated},
-    sdk,
+    history::WorkflowExecutionOptionsUpdatedEventAttributes as Updated, sdk,
 };
 use steadfast_retry::Timestamp;
 
 use crate::{
     run::Run,
     span::{from_wire, instant_from_wire},
-    state::{Activity, ActivityRow, Child, Left, LeftActivity, LeftChild, Request, Started},
+    state::{Request, Started},
 };
 
 pub(super) fn started(
@@ -65,12 +64,10 @@ pub(super) fn placed(run: &mut Run, event_id: i64, request_id: &str) {
     }
 }
 
-/// A closed run waits for nothing; what it must still tell others is in its messages, and what it
-/// leaves behind is kept to be shown.
+/// A closed run waits for nothing; what it must still tell others is in its messages. The activities
+/// and children that it leaves behind stay to be shown.
 pub(super) fn closed(run: &mut Run, status: Status, next_run_id: &str, at: i64) {
-    let left = left(run);
     let state = &mut run.state;
-    state.left = left;
     state.set_status(status);
     next_run_id.clone_into(&mut state.next_run_id);
     state.closed_at = at;
@@ -78,9 +75,7 @@ pub(super) fn closed(run: &mut Run, status: Status, next_run_id: &str, at: i64) 
     state.task_trouble = None;
     state.sticky = None;
     state.backoff_until = 0;
-    run.activities.clear();
     run.timers.clear();
-    run.children.clear();
     run.externals.clear();
     forget_requests(run);
     run.buffer.clear();
@@ -94,36 +89,4 @@ fn forget_requests(run: &mut Run) {
     for id in signals {
         run.requests.remove(&id);
     }
-}
-
-fn left(run: &Run) -> Option<Box<Left>> {
-    if run.activities.is_empty() && run.children.is_empty() {
-        return None;
-    }
-    Some(Box::new(Left {
-        activities: run.activities.iter().map(|(_, it)| left_activity(it)).collect(),
-        children: run.children.iter().map(|(id, it)| left_child(*id, it)).collect(),
-    }))
-}
-
-/// Nobody is shown its input, which may be large.
-fn left_activity(activity: &Activity) -> LeftActivity {
-    let scheduled = history::ActivityTaskScheduledEventAttributes {
-        input: None,
-        header: None,
-        ..activity.scheduled.as_ref().clone()
-    };
-    LeftActivity {
-        scheduled: Some(scheduled),
-        row: Some(ActivityRow { input: None, next_only: None, ..activity.row.clone() }),
-    }
-}
-
-fn left_child(initiated_event_id: i64, child: &Child) -> LeftChild {
-    let initiated = history::StartChildWorkflowExecutionInitiatedEventAttributes {
-        input: None,
-        header: None,
-        ..child.initiated.as_ref().clone()
-    };
-    LeftChild { initiated_event_id, initiated: Some(initiated), row: Some(child.row.clone()) }
 }
