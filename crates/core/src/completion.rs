@@ -23,8 +23,8 @@ use crate::{
     failure::of_server,
     input::CompleteWorkflowTask,
     machine::{
-        activity_schedule, child, close, external, properties, successor, terminate, timer, update,
-        workflow_task,
+        activity_schedule, child, close, external, properties, speculation, successor, terminate,
+        timer, update, workflow_task,
     },
     refused::{BadCommand, Refused},
     size,
@@ -54,7 +54,11 @@ fn carry_out(
     task: &WorkflowTask,
     mut input: CompleteWorkflowTask,
 ) -> Result<(), BadCommand> {
-    workflow_task::write_transient(tx);
+    if speculation::is_for_nothing(tx, &input) {
+        set_sticky(tx, &input);
+        return speculation::forget(tx, &input);
+    }
+    workflow_task::write_unwritten(tx);
     let completed = tx.append(completed(tx.run.state.task.as_ref().unwrap_or(task), &mut input));
     set_sticky(tx, &input);
     let heartbeats = is_heartbeat(&input);
@@ -82,8 +86,10 @@ fn carry_out(
     for event in step.cancelled {
         tx.append(event);
     }
-    if has_news || input.force_new_task || update::are_waiting(tx.run) {
+    if has_news || input.force_new_task {
         workflow_task::schedule(tx);
+    } else if update::are_waiting(tx.run) {
+        speculation::schedule(tx);
     }
     if heartbeats && let Some(next) = &mut tx.run.state.task {
         next.original_scheduled_at = task.original_scheduled_at;

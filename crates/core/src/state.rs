@@ -161,13 +161,13 @@ pub struct CadenceTerms {
 /// A workflow task: scheduled, then started.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct WorkflowTask {
-    /// Its scheduled event; a number that no event has yet if the attempt is above 1.
+    /// Its scheduled event; a number that no event has yet if it is not written.
     #[prost(int64, tag = "1")]
     pub scheduled_event_id: i64,
     /// Its started event; 0 while it waits for a worker.
     #[prost(int64, tag = "2")]
     pub started_event_id: i64,
-    /// Which attempt, from 1. Those above 1 are not in the history until one succeeds.
+    /// Which attempt, from 1. Those above 1 are not written until one succeeds.
     #[prost(uint32, tag = "3")]
     pub attempt: u32,
     /// When it was scheduled.
@@ -203,6 +203,9 @@ pub struct WorkflowTask {
     /// Whether it is not handed out until somebody resumes it.
     #[prost(bool, tag = "14")]
     pub parked: bool,
+    /// Whether it is there for updates alone, and not in the history until one is taken.
+    #[prost(bool, tag = "15")]
+    pub speculative: bool,
 }
 
 /// A worker's own queue.
@@ -503,9 +506,10 @@ impl WorkflowTask {
         !self.is_started() && self.held_until == 0 && !self.parked
     }
 
-    /// Whether its events are not in the history: it is a repetition of one that failed.
-    pub fn is_transient(&self) -> bool {
-        self.attempt > 1
+    /// Whether its events are not in the history: it is a repetition of one that failed, or there
+    /// for updates alone.
+    pub fn is_unwritten(&self) -> bool {
+        self.attempt > 1 || self.speculative
     }
 }
 

@@ -26,6 +26,9 @@ pub struct Transition {
     pub successor: Option<Box<(Run, Self)>>,
     /// Whether what lists show of the run has changed.
     pub visible: bool,
+    /// The workflow task that was answered is as if it had never been: the start of the last one that
+    /// is in the history. 0 if there is none, and after every other transition.
+    pub back_to: i64,
     /// The input was taken, but not as it was meant: what its sender is to be told.
     pub refused: Option<Refused>,
 }

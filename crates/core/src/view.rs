@@ -85,10 +85,10 @@ impl Run {
         }
     }
 
-    /// The events of a repeated workflow task, which are not in the history but which a worker
-    /// must see at its end.
-    pub fn transient_events(&self, limits: &Limits) -> Vec<HistoryEvent> {
-        workflow_task::transient_events(self, limits)
+    /// The events of a workflow task that are not in the history yet, but that a worker must see at
+    /// its end.
+    pub fn unwritten_events(&self, limits: &Limits) -> Vec<HistoryEvent> {
+        workflow_task::unwritten_events(self, limits)
     }
 
     /// What the workflow task that is under way says to the worker about updates.

@@ -27,6 +27,7 @@ mod run_resume;
 mod schedule_times;
 mod schedules;
 mod signals;
+mod speculation;
 mod tasks;
 mod terminate;
 mod timeouts;

@@ -84,7 +84,7 @@ fn only_the_first_failure_is_written_and_repetitions_only_when_one_succeeds() {
         1 fail-task nondeterminism first
         1 show task
         2 take-task
-        2 show transient
+        2 show unwritten
         3 fail-task nondeterminism second
         3 show task
         4 take-task
@@ -103,7 +103,7 @@ fn only_the_first_failure_is_written_and_repetitions_only_when_one_succeeds() {
        7    12.000  WorkflowTaskCompleted
        8    12.000  TimerStarted t1 1s
     task at 1: scheduled attempt=2
-    transient at 2: 5 WorkflowTaskScheduled attempt=2; 6 WorkflowTaskStarted
+    unwritten at 2: 5 WorkflowTaskScheduled attempt=2; 6 WorkflowTaskStarted
     task at 3: scheduled attempt=3
     task at 12: none
     "#);
@@ -118,7 +118,7 @@ fn an_event_that_overtakes_a_repetition_makes_it_a_first_attempt_again() {
         2 signal s1
         2 show task
         3 take-task
-        3 show task transient
+        3 show task unwritten
         4 complete
     "), @r#"
        1     0.000  WorkflowExecutionStarted Order
@@ -131,7 +131,7 @@ fn an_event_that_overtakes_a_repetition_makes_it_a_first_attempt_again() {
        8     4.000  WorkflowTaskCompleted
     task at 2: scheduled attempt=2
     task at 3: started attempt=1
-    transient at 3: none
+    unwritten at 3: none
     "#);
 }
 

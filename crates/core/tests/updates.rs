@@ -135,8 +135,6 @@ fn updates_go_out_in_the_order_in_which_they_came() {
         3 take-task
         3 show updates
     "), @r"
-       5     1.000  WorkflowTaskScheduled
-       6     3.000  WorkflowTaskStarted
     updates at 3: zebra/request; ant/request; moose/request
     ");
 }
@@ -158,8 +156,6 @@ fn an_update_that_comes_while_a_worker_has_the_task_waits_for_the_next_one() {
        3     0.000  WorkflowTaskStarted
        4     2.000  WorkflowTaskCompleted
        5     2.000  TimerStarted t1 3600s
-       6     2.000  WorkflowTaskScheduled
-       7     3.000  WorkflowTaskStarted
     updates at 1: none
     task at 2: scheduled attempt=1
     updates at 3: u1/request
@@ -193,9 +189,6 @@ fn an_update_that_the_worker_says_nothing_to_is_rejected() {
         3 complete
         3 show effects task
     "), @r"
-       5     1.000  WorkflowTaskScheduled
-       6     2.000  WorkflowTaskStarted
-       7     3.000  WorkflowTaskCompleted
     effects at 3: update u1 failed: Workflow Update is rejected because it wasn't processed by worker. Probably, Workflow Update is not supported by the worker.
     task at 3: none
     ");
@@ -462,7 +455,6 @@ fn there_are_limits_to_updates() {
        9     2.000  WorkflowExecutionUpdateCompleted u1
       10     2.000  WorkflowExecutionUpdateAccepted u2
       11     2.000  WorkflowExecutionUpdateCompleted u2
-      12     3.000  WorkflowTaskScheduled
     refused at 1: update_id: must be set
     refused at 1: limit on number of concurrent in-flight updates has been reached (2)
     refused at 4: limit on the total number of distinct updates in this workflow has been reached (3)

@@ -160,6 +160,53 @@ async fn an_update_that_was_accepted_survives_and_completes_later() {
     assert_eq!(told.await, "\"raised\"");
 }
 
+/// As SDKs do it: a refusal has no place among the commands.
+async fn refuse_once(rig: &Rig) -> Result<i64, steadfast_engine::Error> {
+    let task = rig.poll_task(QUEUE).await;
+    let messages = vec![rejected(&task, "too late")];
+    let said = rig.complete_task_with(&task, vec![], |it| {
+        it.messages = messages;
+        it.capabilities = Some(ws::respond_workflow_task_completed_request::Capabilities {
+            discard_speculative_workflow_task_with_events: true,
+        });
+    });
+    said.await.map(|it| it.reset_history_event_id)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_update_leaves_no_trace_and_its_worker_goes_back_to_the_task_before() {
+    let told = survives(async |rig: &Rig| {
+        asleep(rig).await;
+        let refused = loop {
+            let (updated, back_to) =
+                tokio::join!(rig.update("order-1", "u-1", Stage::Completed), async {
+                    tokio::select! { it = refuse_once(rig) => it.ok(), () = rig.wait(30) => None }
+                });
+            if let (Ok(updated), Some(back_to)) = (updated, back_to) {
+                assert_eq!(back_to, 3);
+                break success(updated.outcome);
+            }
+        };
+        rig.point().await;
+        rig.signal("order-1", "finish").await.expect("taken");
+        let task = rig.next_task(QUEUE).await;
+        let last = task.history.expect("a history").events.last().map(|event| event.event_id);
+        assert_eq!(last, Some(task.started_event_id));
+        format!("{refused}\n{}", rig.text("order-1", "").await)
+    });
+    insta::assert_snapshot!(told.await, @r"
+    failed: too late
+       1     0.000  WorkflowExecutionStarted Order
+       2     0.000  WorkflowTaskScheduled
+       3     0.000  WorkflowTaskStarted
+       4     0.000  WorkflowTaskCompleted
+       5     0.000  TimerStarted t 3600s
+       6     0.000  WorkflowExecutionSignaled finish
+       7     0.000  WorkflowTaskScheduled
+       8     0.000  WorkflowTaskStarted
+    ");
+}
+
 /// Has `order-1` accept an update. One that was only admitted is not kept when the plug is pulled:
 /// its client sends it again.
 pub(crate) async fn accept_update(rig: &Rig, id: &str) -> ws::UpdateWorkflowExecutionResponse {

@@ -240,6 +240,8 @@ pub struct CompleteWorkflowTask {
     pub return_new_task: bool,
     /// Whether a new task is wanted even if nothing happened.
     pub force_new_task: bool,
+    /// Whether the worker can be shown events again that it has seen with this task.
+    pub takes_events_again: bool,
     /// What the SDK wants to find again on replay.
     pub sdk_metadata: Option<sdk::WorkflowTaskCompletedMetadata>,
     /// What the SDK meters.

@@ -21,6 +21,7 @@ pub(crate) mod properties;
 pub(crate) mod run_resume;
 pub(crate) mod setback;
 pub(crate) mod signal;
+pub(crate) mod speculation;
 pub(crate) mod successor;
 pub(crate) mod task_park;
 pub(crate) mod tell;

@@ -63,7 +63,7 @@ pub(crate) fn admit(tx: &mut Tx<'_>, request: Request) -> Result<(), Refused> {
         return Err(Refused::UpdateLimit { limit });
     }
     fold::begin_update(tx.run, id, Update { request: Some(request), ..Update::default() });
-    workflow_task::want_now(tx);
+    workflow_task::want_for_update(tx);
     Ok(())
 }
 
@@ -143,12 +143,17 @@ pub(crate) fn messages(run: &Run) -> Vec<Message> {
 pub(crate) fn answer(tx: &mut Tx<'_>, message: &Message) -> Result<(), BadCommand> {
     let id = &message.protocol_instance_id;
     let body = message.body.clone().unwrap_or_default();
-    match body.type_url.rsplit('.').next() {
+    match kind_of(&body) {
         Some("Acceptance") => accept(tx, id, decode(&body)?),
         Some("Response") => complete(tx, id, decode(&body)?),
         Some("Rejection") => refuse(tx, id, decode(&body)?),
         _ => Err(bad::command(CAUSE, format!("unknown message {:?}", body.type_url))),
     }
+}
+
+/// Whether the workflow says no.
+pub(crate) fn is_rejection(message: &Message) -> bool {
+    message.body.as_ref().is_some_and(|body| kind_of(body) == Some("Rejection"))
 }
 
 /// Rejects those that the workflow was given and said nothing to.
@@ -249,6 +254,10 @@ fn sent(run: &Run) -> Vec<String> {
 
 pub(crate) fn id_of(request: &Request) -> String {
     request.meta.as_ref().map(|meta| meta.update_id.clone()).unwrap_or_default()
+}
+
+fn kind_of(body: &Any) -> Option<&str> {
+    body.type_url.rsplit('.').next()
 }
 
 fn decode<M: prost::Message + Default>(body: &Any) -> Result<M, BadCommand> {

@@ -11,10 +11,10 @@
 //!                                                              parked where operators say so)
 //! ```
 //!
-//! There is at most one. Its first attempt is in the history; later ones are *transient*: they have
-//! the ids that they would get, and are written only when one succeeds, so that a workflow that
-//! fails a thousand times does not fill its history. While it is started, what happens outside is
-//! buffered.
+//! There is at most one. Its first attempt is in the history; later ones are *unwritten*: their
+//! events have the ids that they would get, and are written only when one succeeds, so that a workflow
+//! that fails a thousand times does not fill its history. So are those of a task that is there for
+//! updates alone ([`speculation`]). While it is started, what happens outside is buffered.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ use crate::{
     failure::of_lost_worker,
     input::{FailWorkflowTask, StartWorkflowTask, WorkflowTaskToken},
     limits::Limits,
-    machine::{setback, task_park, terminate, update},
+    machine::{setback, speculation, task_park, terminate, update},
     refused::Refused,
     run::Run,
     span::{from_wire, instant_to_wire, to_wire},
@@ -56,12 +56,21 @@ pub(crate) fn want_now(tx: &mut Tx<'_>) {
     want(tx);
 }
 
+/// An update wants to be heard: see [`speculation`].
+pub(crate) fn want_for_update(tx: &mut Tx<'_>) {
+    let_go(tx);
+    speculation::schedule(tx);
+}
+
 /// Schedules the workflow task that the transition wants, one for all that happened, unless there
 /// is one or the first is not due yet. One that is held back goes out now: with what is new it may
 /// do better.
 pub(crate) fn schedule_wanted(tx: &mut Tx<'_>) {
     if tx.wants_task {
         let_go(tx);
+        if tx.run.state.backoff_until == 0 {
+            speculation::write(tx);
+        }
     }
     let state = &tx.run.state;
     let may = state.is_open() && state.task.is_none() && state.backoff_until == 0;
@@ -76,22 +85,27 @@ pub(crate) fn schedule(tx: &mut Tx<'_>) {
         tx.run.state.task_attempt = 1;
     }
     let attempt = tx.run.state.task_attempt.max(1);
-    let timeout = timeout(tx, attempt);
     if attempt == 1 {
+        let timeout = timeout(tx, attempt);
         let queue = tx.run.next_task_queue();
         tx.append(scheduled(queue, timeout, attempt));
     } else {
-        tx.run.state.task = Some(WorkflowTask {
-            scheduled_event_id: tx.run.state.next_event_id,
-            attempt,
-            scheduled_at: tx.now.0,
-            original_scheduled_at: tx.now.0,
-            timeout: nanos(timeout),
-            ..WorkflowTask::default()
-        });
+        put_unwritten(tx, attempt);
     }
     task_park::keep_if_parked(tx);
     tx.effect(Effect::WorkflowTaskReady);
+}
+
+/// A task whose events are not written yet.
+pub(crate) fn put_unwritten(tx: &mut Tx<'_>, attempt: u32) {
+    tx.run.state.task = Some(WorkflowTask {
+        scheduled_event_id: tx.run.state.next_event_id,
+        attempt,
+        scheduled_at: tx.now.0,
+        original_scheduled_at: tx.now.0,
+        timeout: nanos(timeout(tx, attempt)),
+        ..WorkflowTask::default()
+    });
 }
 
 /// A worker takes the task.
@@ -117,7 +131,7 @@ pub(crate) fn start(tx: &mut Tx<'_>, input: StartWorkflowTask) -> Result<(), Ref
     task.request_id = input.request_id;
     task.process = input.process;
     task.nonce = nonce;
-    if task.is_transient() {
+    if task.is_unwritten() {
         task.started_event_id = task.scheduled_event_id + 1;
         task.started_at = tx.now.0;
     } else {
@@ -142,20 +156,20 @@ pub(crate) fn under_way<'a>(
     same.then_some(task).ok_or(Refused::TaskNotFound)
 }
 
-/// Writes the events of a transient task, which is about to end well.
-pub(crate) fn write_transient(tx: &mut Tx<'_>) {
-    let Some(task) = tx.run.state.task.clone().filter(WorkflowTask::is_transient) else { return };
-    let [scheduled, started] = transient_attributes(tx.run, &task, tx.limits);
+/// Writes the events of an unwritten task, which is about to end well.
+pub(crate) fn write_unwritten(tx: &mut Tx<'_>) {
+    let Some(task) = tx.run.state.task.clone().filter(WorkflowTask::is_unwritten) else { return };
+    let [scheduled, started] = unwritten_attributes(tx.run, &task, tx.limits);
     tx.append_at(Timestamp(task.scheduled_at), scheduled, Note::default());
     tx.append_at(Timestamp(task.started_at), started, Note::default());
 }
 
-/// The events that a transient task would have: a worker must see them at the end of the history.
-pub(crate) fn transient_events(run: &Run, limits: &Limits) -> Vec<HistoryEvent> {
-    let Some(task) = run.state.task.as_ref().filter(|task| task.is_transient()) else {
+/// The events that an unwritten task would have: a worker must see them at the end of the history.
+pub(crate) fn unwritten_events(run: &Run, limits: &Limits) -> Vec<HistoryEvent> {
+    let Some(task) = run.state.task.as_ref().filter(|task| task.is_unwritten()) else {
         return Vec::new();
     };
-    let [scheduled, started] = transient_attributes(run, task, limits);
+    let [scheduled, started] = unwritten_attributes(run, task, limits);
     let event = |id, at, attributes: Attributes| HistoryEvent {
         event_id: id,
         event_time: Some(instant_to_wire(Timestamp(at))),
@@ -243,13 +257,14 @@ fn let_go(tx: &mut Tx<'_>) {
 
 /// The task's time is over.
 pub(crate) fn time_out(tx: &mut Tx<'_>) {
+    speculation::write(tx);
     let Some(task) = tx.run.state.task.clone() else { return };
     if task.held_until != 0 {
         return let_go(tx);
     }
     if task.is_started() {
         setback::task_timed_out(tx, &task);
-        if !task.is_transient() {
+        if !task.is_unwritten() {
             tx.append(timed_out(&task, enums::TimeoutType::StartToClose));
         }
         next_attempt(tx, &task);
@@ -287,9 +302,10 @@ pub(crate) fn write_failed(
     identity: &str,
     binary_checksum: &str,
 ) {
+    speculation::write(tx);
     let Some(task) = tx.run.state.task.clone() else { return };
     setback::task_failed(tx, &task, cause, failure.as_ref());
-    if !task.is_transient() {
+    if !task.is_unwritten() {
         #[expect(deprecated, reason = "older workers still tell their checksum")]
         let event = history::WorkflowTaskFailedEventAttributes {
             scheduled_event_id: task.scheduled_event_id,
@@ -315,10 +331,10 @@ fn next_attempt(tx: &mut Tx<'_>, failed: &WorkflowTask) {
     update::take_back(tx);
 }
 
-/// A transient task that events have overtaken becomes a normal one, behind them.
+/// An unwritten task that events have overtaken becomes a normal one, behind them.
 fn renew_if_overtaken(tx: &mut Tx<'_>) {
     let Some(task) = tx.run.state.task.clone() else { return };
-    if !task.is_transient() || task.scheduled_event_id == tx.run.state.next_event_id {
+    if !task.is_unwritten() || task.scheduled_event_id == tx.run.state.next_event_id {
         return;
     }
     tx.run.state.task_attempt = 1;
@@ -357,7 +373,12 @@ fn growth(attempt: u32) -> Duration {
     Duration::from_secs(5).saturating_mul(1 << doublings).min(LONGEST_GROWTH)
 }
 
-fn transient_attributes(run: &Run, task: &WorkflowTask, limits: &Limits) -> [Attributes; 2] {
+/// What the events of a task say that are not written yet.
+pub(crate) fn unwritten_attributes(
+    run: &Run,
+    task: &WorkflowTask,
+    limits: &Limits,
+) -> [Attributes; 2] {
     let timeout = Duration::from_nanos(u64::try_from(task.timeout).unwrap_or_default());
     let scheduled = scheduled(run.next_task_queue(), timeout, task.attempt);
     let mut started = started(run, limits);

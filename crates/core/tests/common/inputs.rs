@@ -228,7 +228,7 @@ fn task_token(story: &Story, call: &Call) -> WorkflowTaskToken {
 }
 
 fn complete(story: &Story, call: &Call) -> CompleteWorkflowTask {
-    let words = ["force", "old"];
+    let words = ["force", "old", "again"];
     let calls = call.args.iter().filter(|word| !words.contains(&word.as_str()));
     let (mut all, mut messages) = (Vec::new(), Vec::new());
     for word in calls {
@@ -247,6 +247,7 @@ fn complete(story: &Story, call: &Call) -> CompleteWorkflowTask {
         identity: "worker".to_owned(),
         sticky,
         force_new_task: call.has("force"),
+        takes_events_again: call.has("again"),
         ..CompleteWorkflowTask::default()
     }
 }

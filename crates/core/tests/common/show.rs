@@ -39,8 +39,8 @@ pub(crate) fn show(world: &World, call: &Call) -> String {
                 let run = format!("{}{}", target.run_id, target.first_run_id);
                 format!("{number}: {notice} to {} {run}", target.workflow_id)
             })),
-            "transient" => {
-                let events = run.transient_events(&world.limits);
+            "unwritten" => {
+                let events = run.unwritten_events(&world.limits);
                 lines(events.iter().map(|it| format!("{} {}", it.event_id, text::line(it))))
             }
             "updates" => lines(run.task_messages().iter().map(|message| message.id.clone())),

@@ -92,7 +92,7 @@ impl Engine {
         let next = events.last().map_or(first, |event| event.event_id + 1);
         let is_whole = next > last;
         if is_whole && task > last {
-            events.extend(seen.transient.iter().cloned());
+            events.extend(seen.unwritten.iter().cloned());
         }
         let goes_on = !is_whole || (wait && seen.is_open);
         let next_page_token = if goes_on { seen.token(next, task) } else { Vec::new() };
@@ -167,8 +167,8 @@ struct Seen {
     last_event_id: i64,
     is_open: bool,
     close: Option<Arc<HistoryEvent>>,
-    /// The events of a repeated workflow task, which its worker must see at the end.
-    transient: Vec<HistoryEvent>,
+    /// The events of a workflow task that are not written yet, which its worker must see at the end.
+    unwritten: Vec<HistoryEvent>,
 }
 
 impl Seen {
@@ -180,7 +180,7 @@ impl Seen {
             last_event_id: run.last_event_id(),
             is_open: run.is_open(),
             close: None,
-            transient: run.transient_events(limits),
+            unwritten: run.unwritten_events(limits),
         }
     }
 

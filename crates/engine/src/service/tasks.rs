@@ -81,15 +81,15 @@ impl Engine {
         let address = Address::of(&token.namespace_id, &token.workflow_id, &token.run_id);
         let taker = self.taker();
         self.post(CompleteJob { address, token, request, taker, slot });
-        let (task, activity_tasks) = self.answer(reply).await?;
+        let Wishes { task, activities, back_to, .. } = self.answer(reply).await?;
         let workflow_task = match task {
             Some(gift) => self.unwrap_task(gift).await?,
             None => None,
         };
         Ok(RespondWorkflowTaskCompletedResponse {
             workflow_task,
-            activity_tasks,
-            reset_history_event_id: 0,
+            activity_tasks: activities,
+            reset_history_event_id: back_to,
         })
     }
 
@@ -194,16 +194,13 @@ impl Job for TakeJob {
     }
 }
 
-type Completed =
-    (Option<Gift<TaskGift>>, Vec<steadfast_proto::workflowservice::PollActivityTaskQueueResponse>);
-
 struct CompleteJob {
     address: Address,
     token: TaskToken,
     request: RespondWorkflowTaskCompletedRequest,
     /// The worker, for what it is given in return.
     taker: Taker,
-    slot: oneshot::Sender<Result<Completed, Error>>,
+    slot: oneshot::Sender<Result<Wishes, Error>>,
 }
 
 impl Job for CompleteJob {
@@ -235,9 +232,8 @@ impl Job for CompleteJob {
         if outcome != Err(Refused::TaskNotFound) {
             desk.cool(number);
         }
-        let Wishes { task, activities, .. } = wishes;
         desk.release(move || {
-            let answer = outcome.map(|()| (task, activities)).map_err(Error::from);
+            let answer = outcome.map(|()| wishes).map_err(Error::from);
             drop(slot.send(answer));
         });
     }
@@ -378,6 +374,9 @@ fn completion(
         sticky: request.sticky_attributes,
         return_new_task: request.return_new_workflow_task,
         force_new_task: request.force_create_new_workflow_task,
+        takes_events_again: request
+            .capabilities
+            .is_some_and(|it| it.discard_speculative_workflow_task_with_events),
         sdk_metadata: request.sdk_metadata,
         metering_metadata: request.metering_metadata,
         binary_checksum: request.binary_checksum,

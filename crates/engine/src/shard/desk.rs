@@ -51,6 +51,8 @@ pub(crate) struct Wishes {
     pub(crate) activities_for: Option<Taker>,
     /// What came of it.
     pub(crate) activities: Vec<PollActivityTaskQueueResponse>,
+    /// If the answered workflow task is as if it had never been: the start of the one before.
+    pub(crate) back_to: i64,
 }
 
 impl<'a> Desk<'a> {
@@ -235,6 +237,7 @@ impl<'a> Desk<'a> {
             let (run, begun) = *successor;
             self.adopt(run, begun, limits.unwrap_or_default(), &mut Wishes::default());
         }
+        wishes.back_to = transition.back_to;
         self.empty_hands(number);
         for effect in transition.effects {
             self.carry_out(number, effect, wishes);

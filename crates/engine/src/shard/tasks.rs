@@ -390,7 +390,7 @@ fn task_gift(entry: &mut Entry, knows_past: bool) -> TaskGift {
     let mut queries = std::mem::take(&mut entry.carried);
     queries.append(&mut entry.queries);
     queries.retain(|_, it| !it.slot.is_closed());
-    let transient = entry.run.transient_events(&entry.limits);
+    let unwritten = entry.run.unwritten_events(&entry.limits);
     let events = entry.take_tail(first);
     let run = &entry.run;
     let mut response = PollWorkflowTaskQueueResponse {
@@ -408,11 +408,11 @@ fn task_gift(entry: &mut Entry, knows_past: bool) -> TaskGift {
     };
     entry.carried.extend(queries);
     let missing = if let Some(mut events) = events {
-        events.extend(transient);
+        events.extend(unwritten);
         response.history = Some(History { events });
         None
     } else {
-        response.history = Some(History { events: transient });
+        response.history = Some(History { events: unwritten });
         let task_started_event_id = task.started_event_id;
         Some(MissingHistory { run: entry.number, first, last, task_started_event_id })
     };

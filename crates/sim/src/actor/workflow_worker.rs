@@ -104,7 +104,7 @@ impl Worker {
     async fn answer(
         &mut self,
         task: ws::PollWorkflowTaskQueueResponse,
-        events: Vec<HistoryEvent>,
+        mut events: Vec<HistoryEvent>,
     ) -> Option<ws::PollWorkflowTaskQueueResponse> {
         let execution = task.workflow_execution.clone().unwrap_or_default();
         let manner = self.manner();
@@ -142,6 +142,9 @@ impl Worker {
         match answer {
             Ok(answer) => {
                 self.check_history(&execution.workflow_id, task.started_event_id, &events);
+                // The task was for nothing: it is as if it had never been.
+                let back_to = answer.reset_history_event_id;
+                events.retain(|event| back_to == 0 || event.event_id <= back_to);
                 self.cache.insert(execution.run_id, events);
                 for activity in answer.activity_tasks {
                     let chance = self.chance.child(&format!("eager {}", self.tasks));
@@ -170,7 +173,10 @@ impl Worker {
         let reapplied = reapplied(events, task.previous_started_event_id);
         for message in reapplied.iter().chain(&task.messages) {
             for said in update_messages(message) {
-                commands.push(protocol_command(&said.id));
+                // Most SDKs give a refusal no place.
+                if !is_refusal(&said) || self.chance.percent(30) {
+                    commands.push(protocol_command(&said.id));
+                }
                 messages.push(said);
             }
         }
@@ -189,6 +195,9 @@ impl Worker {
             sticky_attributes: sticky,
             return_new_workflow_task: self.chance.percent(50),
             query_results: task.queries.keys().map(answered).collect(),
+            capabilities: Some(ws::respond_workflow_task_completed_request::Capabilities {
+                discard_speculative_workflow_task_with_events: self.chance.percent(70),
+            }),
             ..ws::RespondWorkflowTaskCompletedRequest::default()
         }
     }
@@ -377,6 +386,10 @@ fn request_message(request: &Request) -> Message {
         }),
         sequencing_id: None,
     }
+}
+
+fn is_refusal(said: &Message) -> bool {
+    said.body.as_ref().is_some_and(|body| body.type_url.ends_with("Rejection"))
 }
 
 /// What a program says to an update: no if it is asked to, else yes and its outcome.
