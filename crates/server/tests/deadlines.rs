@@ -36,6 +36,24 @@ async fn polls_are_answered_empty() {
 }
 
 #[tokio::test]
+async fn a_call_that_comes_with_no_time_left_does_nothing() {
+    let world = World::new().await;
+    let mut client = world.client().await;
+    for number in 0..50 {
+        let start = start(&format!("order-{number}"));
+        let started = client.start_workflow_execution(within(Duration::ZERO, start)).await;
+        let code = started.expect_err("no time").code();
+        assert!(matches!(code, Code::DeadlineExceeded | Code::Cancelled), "{code:?}");
+    }
+    let count = ws::CountWorkflowExecutionsRequest {
+        namespace: NAMESPACE.to_owned(),
+        ..ws::CountWorkflowExecutionsRequest::default()
+    };
+    let counted = client.count_workflow_executions(count).await.expect("a count").into_inner();
+    assert_eq!(counted.count, 0);
+}
+
+#[tokio::test]
 async fn a_query_that_nobody_answers_tells_why() {
     let world = World::new().await;
     let mut client = world.client().await;

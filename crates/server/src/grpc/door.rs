@@ -51,13 +51,16 @@ impl Door {
         wanted: Wanted<'_>,
         headers: &HeaderMap,
     ) -> Result<Call, Status> {
+        let refuse = |status: Status| {
+            self.count(row, status.code());
+            Err(status)
+        };
         let key = headers.get(AUTHORIZATION).map(http::HeaderValue::as_bytes);
         if let Err(reason) = self.keys.check(key, wanted) {
-            let status = denied(&reason);
-            self.count(row, status.code());
-            return Err(status);
+            return refuse(denied(&reason));
         }
         let engine = match deadline::of(headers) {
+            Some(Duration::ZERO) => return refuse(Status::deadline_exceeded(NO_TIME)),
             Some(span) => self.engine.within(deadline::for_us(span)),
             None => self.engine.clone(),
         };
@@ -80,6 +83,8 @@ impl Door {
         }
     }
 }
+
+const NO_TIME: &str = "the call came with no time left (grpc-timeout is 0): nothing was done";
 
 /// Whether the caller is a worker that wants the idempotency keys and fences of its attempts.
 fn wants_keys(headers: &HeaderMap) -> bool {
