@@ -13,6 +13,7 @@ mod orchestration;
 mod pace;
 mod peers;
 mod properties;
+mod refusing;
 mod schedules;
 mod starting;
 mod workflows;

@@ -62,6 +62,10 @@ pub(crate) struct Answer {
     pub(crate) closes: bool,
 }
 
+/// The events that a workflow task has of its own when the code is asked: it was scheduled, and
+/// started.
+const OWN_EVENTS: i64 = 2;
+
 /// One run's code and where it is in its history.
 #[derive(Debug)]
 pub(crate) struct Execution {
@@ -74,6 +78,8 @@ pub(crate) struct Execution {
     /// Queries of the task that is being answered.
     queries: BTreeMap<String, WorkflowQuery>,
     last_started: i64,
+    /// Events up to this one come again with the next task.
+    known: i64,
     /// When the code was asked last, in the run's own time.
     pub(super) asked_at: SystemTime,
     /// Whether it was asked and has not answered.
@@ -92,6 +98,7 @@ impl Execution {
             updates: BTreeSet::new(),
             queries: BTreeMap::new(),
             last_started: 0,
+            known: 0,
             asked_at: UNIX_EPOCH,
             is_asked: false,
             cancel_requested: false,
@@ -104,10 +111,23 @@ impl Execution {
         self.last_started
     }
 
+    /// The last workflow task is as if it had never been: the next one goes on from the one before,
+    /// and brings again what this one has brought. The code has done nothing with it but to refuse
+    /// updates.
+    pub(crate) fn go_back(&mut self, last_started: i64) {
+        self.known = self.last_started - OWN_EVENTS;
+        self.last_started = last_started;
+    }
+
     /// Takes a workflow task. What the code says to it is asked for by [`answer`](Self::answer), when
     /// the local activities are done that it wants.
     pub(crate) fn advance(&mut self, work: Work) -> Result<(), Broken> {
-        let mut turns = turns(work.events);
+        let mut events = work.events;
+        if self.known > 0 {
+            events.retain(|event| event.event_id > self.known);
+            self.known = 0;
+        }
+        let mut turns = turns(events);
         while let Some(turn) = turns.pop_front() {
             let live = turn.asks && !turn.answered;
             if turn.answered {
@@ -244,8 +264,7 @@ impl Execution {
         }
         let sent = commands.iter().filter(|_| live).map(|issued| issued.command.clone());
         let sent = sent.collect();
-        // A refusal leaves no event.
-        self.expected.extend(commands.into_iter().filter(|issued| !updates::is_refusal(issued)));
+        self.expected.extend(commands);
         Ok(Answer { commands: sent, messages, cancelled, ..Answer::default() })
     }
 

@@ -17,7 +17,7 @@ use steadfast_proto::{
 
 use crate::{
     error::Failure,
-    workflow::{Issued, Journal, Spawned, UpdateTurn, command},
+    workflow::{Journal, Spawned, UpdateTurn, command},
 };
 
 /// An update that is in history although nobody has looked at it: a reset carried it over.
@@ -68,8 +68,13 @@ pub(crate) fn deliver<'a>(
     // What was given to the code before is under way.
     turns.extend(requested.filter(|turn| !seen.contains(&turn.id)));
     for turn in turns {
-        seen.insert(turn.id.clone());
-        look_at(journal, turn);
+        let id = turn.id.clone();
+        // One that was refused may be asked again.
+        if look_at(journal, turn) {
+            seen.insert(id);
+        } else {
+            seen.remove(&id);
+        }
     }
 }
 
@@ -89,8 +94,8 @@ fn requested(message: &protocol::Message, last_event: i64) -> Option<UpdateTurn>
     })
 }
 
-/// Accepts an update and begins it, or refuses it.
-fn look_at(journal: &Arc<Journal>, turn: UpdateTurn) {
+/// Accepts an update and begins it, or refuses it. Whether it is accepted.
+fn look_at(journal: &Arc<Journal>, turn: UpdateTurn) -> bool {
     let input = turn.request.input.clone().unwrap_or_default();
     let handler = {
         let state = journal.state();
@@ -119,8 +124,12 @@ fn look_at(journal: &Arc<Journal>, turn: UpdateTurn) {
             let mut state = journal.state();
             state.handling += 1;
             state.spawned.push(Spawned(Box::pin(done)));
+            true
         }
-        Err(failure) => refuse(journal, &turn, failure),
+        Err(failure) => {
+            refuse(journal, &turn, failure);
+            false
+        }
     }
 }
 
@@ -152,6 +161,8 @@ fn complete(
     send(journal, turn, "complete", body);
 }
 
+/// A refusal leaves no event, and has no place among those that do: a task that has nothing else to
+/// say is forgotten.
 fn refuse(journal: &Journal, turn: &UpdateTurn, failure: Failure) {
     let rejection = update::Rejection {
         rejected_request_message_id: turn.message_id.clone(),
@@ -160,35 +171,30 @@ fn refuse(journal: &Journal, turn: &UpdateTurn, failure: Failure) {
         failure: Some(failure.into_wire()),
     };
     let body = any(&update::Rejection::type_url(), rejection.encode_to_vec());
-    send(journal, turn, REFUSE, body);
+    say(journal, turn, "refuse", body);
 }
 
 /// Sends a message, and the command that says where it stands among the others.
 fn send(journal: &Journal, turn: &UpdateTurn, what: &str, body: Any) {
+    let message_id = say(journal, turn, what, body);
+    journal.state().tell(command(
+        CommandType::ProtocolMessage,
+        C::ProtocolMessageCommandAttributes(ProtocolMessageCommandAttributes { message_id }),
+    ));
+}
+
+/// Sends a message; gives its id.
+fn say(journal: &Journal, turn: &UpdateTurn, what: &str, body: Any) -> String {
     let id = format!("{}/{what}", turn.id);
-    let mut state = journal.state();
-    state.messages.push(protocol::Message {
+    journal.state().messages.push(protocol::Message {
         id: id.clone(),
         protocol_instance_id: turn.id.clone(),
         body: Some(body),
         ..protocol::Message::default()
     });
-    state.tell(command(
-        CommandType::ProtocolMessage,
-        C::ProtocolMessageCommandAttributes(ProtocolMessageCommandAttributes { message_id: id }),
-    ));
-}
-
-/// Whether a command carries a refusal, which leaves no event.
-pub(crate) fn is_refusal(issued: &Issued) -> bool {
-    match &issued.command.attributes {
-        Some(C::ProtocolMessageCommandAttributes(message)) => message.message_id.ends_with(REFUSE),
-        _ => false,
-    }
+    id
 }
 
 fn any(type_url: &str, value: Vec<u8>) -> Any {
     Any { type_url: format!("type.googleapis.com{type_url}"), value }
 }
-
-const REFUSE: &str = "refuse";

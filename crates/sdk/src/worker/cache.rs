@@ -65,17 +65,21 @@ impl Cache {
         Ticket(self.insert(run_id, execution, false))
     }
 
-    /// The engine has the answer, or has not: in that case the execution, which has commands that
-    /// history does not, goes. If it has been taken out since, whoever has it knows better.
-    pub(crate) fn settle(&self, run_id: &str, ticket: Ticket, is_answered: bool) {
+    /// The engine has the answer, and says which task to go back to if that one is to be forgotten; or
+    /// it has not: in that case the execution, which has commands that history does not, goes. If it
+    /// has been taken out since, whoever has it knows better.
+    pub(crate) fn settle(&self, run_id: &str, ticket: Ticket, back_to: Option<i64>) {
         let mut kept = self.lock();
         let Some(place) = kept.by_run.get_mut(run_id).filter(|it| it.used == ticket.0) else {
             return;
         };
-        if is_answered {
-            place.is_settled = true;
-        } else {
-            kept.remove(run_id);
+        match back_to {
+            Some(0) => place.is_settled = true,
+            Some(last_started) => {
+                place.is_settled = true;
+                place.execution.go_back(last_started);
+            }
+            None => drop(kept.remove(run_id)),
         }
     }
 

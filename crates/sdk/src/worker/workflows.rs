@@ -115,16 +115,17 @@ async fn answer(
         if !goes_on {
             let ticket =
                 (!answer.closes).then(|| shared.cache.put_ahead(run.run_id.clone(), execution));
-            let next = complete(shared, task.task_token, &run, answer, false).await;
+            let taken = complete(shared, task.task_token, &run, answer, false).await;
             if let Some(ticket) = ticket {
-                shared.cache.settle(&run.run_id, ticket, next.is_ok());
+                let back_to = taken.as_ref().ok().map(|it| it.reset_history_event_id);
+                shared.cache.settle(&run.run_id, ticket, back_to);
             }
-            return next;
+            return taken.map(|it| it.workflow_task);
         }
         // What runs here is for nothing if somebody else gets the task. On an error the execution is
         // dropped: it has commands that history does not.
-        let next = complete(shared, task.task_token, &run, answer, true).await?;
-        let Some(next) = next else { return Ok(None) };
+        let taken = complete(shared, task.task_token, &run, answer, true).await?;
+        let Some(next) = taken.workflow_task else { return Ok(None) };
         (task, kept) = (next, Some(execution));
     }
 }
@@ -169,14 +170,14 @@ async fn prepare(
     Ok((Execution::new(Arc::clone(&shared.registry), info), events))
 }
 
-/// Tells the engine what the code says; gives the next task, if there is one at once.
+/// Tells the engine what the code says.
 async fn complete(
     shared: &Arc<Shared>,
     task_token: Vec<u8>,
     run: &WorkflowExecution,
     mut answer: Answer,
     goes_on: bool,
-) -> Result<Option<ws::PollWorkflowTaskQueueResponse>, Error> {
+) -> Result<ws::RespondWorkflowTaskCompletedResponse, Error> {
     let slots = reserve_eager(shared, &mut answer);
     let request = ws::RespondWorkflowTaskCompletedRequest {
         task_token,
@@ -191,16 +192,19 @@ async fn complete(
             worker_task_queue: Some(sticky(shared)),
             schedule_to_start_timeout: Some(span::to_wire(STICKY)),
         }),
+        capabilities: Some(ws::respond_workflow_task_completed_request::Capabilities {
+            discard_speculative_workflow_task_with_events: true,
+        }),
         ..ws::RespondWorkflowTaskCompletedRequest::default()
     };
-    let response = shared.door.respond_workflow_task_completed(request).await?;
+    let mut response = shared.door.respond_workflow_task_completed(request).await?;
     for activity_id in answer.cancelled {
         shared.attempts.cancel(&run.run_id, &activity_id);
     }
-    for (task, slot) in response.activity_tasks.into_iter().zip(slots) {
+    for (task, slot) in std::mem::take(&mut response.activity_tasks).into_iter().zip(slots) {
         activities::spawn(shared, task, slot);
     }
-    Ok(response.workflow_task)
+    Ok(response)
 }
 
 /// Activities that this worker can run at once are asked for with the answer, as far as there is
