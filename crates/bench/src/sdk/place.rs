@@ -34,7 +34,8 @@ impl Place<'_> {
     pub(super) async fn open(&self) -> Result<Opened> {
         let synchronous: Synchronous = synchronous(self.sync);
         let path = self.folder.join("bench.db");
-        let store = Arc::new(Sqlite::open(&path, &Options { synchronous, ..Options::default() })?);
+        let options = Options { synchronous, ..Options::embedded() };
+        let store = Arc::new(Sqlite::open(&path, &options)?);
         let times = Times::default();
         // Opened here, because its commits are counted.
         let shared: Arc<dyn Store> = store.clone();

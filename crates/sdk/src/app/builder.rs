@@ -60,7 +60,7 @@ pub struct AppBuilder {
     queue_activities_per_second: Option<f64>,
     cached_workflows: usize,
     patience: Duration,
-    synchronous: Synchronous,
+    sqlite: SqliteOptions,
     clock: Arc<dyn Clock>,
     store: Option<Arc<dyn Store>>,
     limits: Limits,
@@ -136,7 +136,7 @@ impl AppBuilder {
             queue_activities_per_second: None,
             cached_workflows: 1000,
             patience: Duration::from_secs(10),
-            synchronous: Synchronous::default(),
+            sqlite: SqliteOptions::embedded(),
             clock: Arc::new(SystemClock),
             store: None,
             limits: unhurried(),
@@ -312,8 +312,16 @@ impl AppBuilder {
     }
 
     /// What a commit to the file waits for.
-    pub fn synchronous(self, synchronous: Synchronous) -> Self {
-        Self { synchronous, ..self }
+    pub fn synchronous(mut self, synchronous: Synchronous) -> Self {
+        self.sqlite.synchronous = synchronous;
+        self
+    }
+
+    /// How much memory is for pages of the file, in KiB; 4,096, if nothing is said. More spares reads
+    /// where very many workflows sleep and wake in any order.
+    pub fn page_cache_kib(mut self, size: u32) -> Self {
+        self.sqlite.writer_cache_kib = size;
+        self
     }
 
     /// Where time comes from.
@@ -396,9 +404,7 @@ impl AppBuilder {
         let (store, file): (Arc<dyn Store>, _) = match (&self.store, &target) {
             (Some(store), _) => (Arc::clone(store), None),
             (None, Target::Sqlite(path)) => {
-                let options =
-                    SqliteOptions { synchronous: self.synchronous, ..SqliteOptions::default() };
-                let file = Arc::new(Sqlite::open(path, &options)?);
+                let file = Arc::new(Sqlite::open(path, &self.sqlite)?);
                 let store: Arc<dyn Store> = file.clone();
                 (store, Some(file))
             }
