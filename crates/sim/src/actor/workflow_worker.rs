@@ -133,7 +133,12 @@ impl Worker {
                 execution.workflow_id,
                 task.started_event_id,
                 request.commands.len(),
-                answer.as_ref().map_or_else(ToString::to_string, |_| "ok".to_owned())
+                answer.as_ref().map_or_else(ToString::to_string, |it| {
+                    match it.reset_history_event_id {
+                        0 => "ok".to_owned(),
+                        last => format!("forgotten, back to {last}"),
+                    }
+                })
             ),
         );
         if manner == Manner::Twice && say(request).await.is_ok() && answer.is_ok() {
