@@ -1,7 +1,6 @@
 //! Measures and prints.
-#![expect(clippy::print_stdout, reason = "printing is what this program is for")]
 
-use std::thread::available_parallelism;
+use std::{fmt::Display, io::Write as _, thread::available_parallelism};
 
 use anyhow::Result;
 use clap::Parser as _;
@@ -36,19 +35,19 @@ async fn run(verb: Verb) -> Result<()> {
     match verb {
         Verb::Engine(plan) => {
             let lines = cases::run(&plan, &mut |line| show(plan.json, line)).await?;
-            println!("{}", cases::ratios(&lines));
+            say(cases::ratios(&lines));
         }
         Verb::Compare(plan) => {
             let lines = compare::run(&plan, &mut |line| show(plan.json, line)).await?;
-            println!("{}", compare::ratios(&lines, compare::ENGINE));
+            say(compare::ratios(&lines, compare::ENGINE));
         }
         Verb::Sdk(SdkPlan { plan, alone }) => {
             let lines = sdk::run(&plan, alone, &mut |line| show(plan.json, line)).await?;
-            println!("{}", sdk::ratios(&lines));
+            say(sdk::ratios(&lines));
         }
         Verb::Failures(plan) => {
             let lines = failures::run(&plan, &mut |line| show(plan.json, line)).await?;
-            println!("{}", failures::wanted(&lines));
+            say(failures::wanted(&lines));
         }
         Verb::Server(plan) => server::run(&plan, &mut |line| show(plan.json, line))?,
         Verb::Victim { file, workflows, sync } => cases::victim(&file, workflows, sync).await?,
@@ -57,9 +56,11 @@ async fn run(verb: Verb) -> Result<()> {
 }
 
 fn show(json: bool, line: &Line) {
-    if json {
-        println!("{}", serde_json::json!(line));
-    } else {
-        println!("{line}");
-    }
+    if json { say(serde_json::json!(line)) } else { say(line) }
+}
+
+/// Prints a line. Whoever reads may have gone, as `| head` does: what was begun comes to its end, and
+/// leaves no files behind.
+fn say(line: impl Display) {
+    drop(writeln!(std::io::stdout(), "{line}"));
 }
