@@ -262,9 +262,14 @@ impl Execution {
             let first = "the first event is not the start of a workflow".to_owned();
             return Err(Broken::Incomplete(first));
         }
-        let sent = commands.iter().filter(|_| live).map(|issued| issued.command.clone());
-        let sent = sent.collect();
-        self.expected.extend(commands);
+        let mut sent = Vec::with_capacity(if live { commands.len() } else { 0 });
+        for mut issued in commands {
+            if live {
+                let outline = expect::outline(&mut issued);
+                sent.push(std::mem::replace(&mut issued.command, outline));
+            }
+            self.expected.push_back(issued);
+        }
         Ok(Answer { commands: sent, messages, cancelled, ..Answer::default() })
     }
 

@@ -2,6 +2,7 @@
 
 use steadfast_proto::{
     command::{Command, command::Attributes as C},
+    common::Payloads,
     enums::CommandType,
     history::{HistoryEvent, history_event::Attributes as E},
     prost_types,
@@ -16,6 +17,35 @@ pub(crate) fn check(issued: Option<&Issued>, event: &HistoryEvent) -> Result<(),
         return Err(differs(event, "has nothing more to do there".to_owned()));
     };
     if fits(issued, event) { Ok(()) } else { Err(differs(event, asks(&issued.command))) }
+}
+
+/// What is kept of a command that goes to the engine, to be held against its event: not its input, which
+/// may be large, unless that has to be the same too.
+pub(crate) fn outline(issued: &mut Issued) -> Command {
+    let command = &mut issued.command;
+    let taken = bulk(command).filter(|_| !issued.exact).map(std::mem::take);
+    let outline = command.clone();
+    if let (Some(place), Some(taken)) = (bulk(command), taken) {
+        *place = taken;
+    }
+    outline
+}
+
+fn bulk(command: &mut Command) -> Option<&mut Option<Payloads>> {
+    let attributes = command.attributes.as_mut()?;
+    if let C::ScheduleActivityTaskCommandAttributes(it) = attributes {
+        Some(&mut it.input)
+    } else if let C::StartChildWorkflowExecutionCommandAttributes(it) = attributes {
+        Some(&mut it.input)
+    } else if let C::SignalExternalWorkflowExecutionCommandAttributes(it) = attributes {
+        Some(&mut it.input)
+    } else if let C::ContinueAsNewWorkflowExecutionCommandAttributes(it) = attributes {
+        Some(&mut it.input)
+    } else if let C::CompleteWorkflowExecutionCommandAttributes(it) = attributes {
+        Some(&mut it.result)
+    } else {
+        None
+    }
 }
 
 /// The code asked for something that history does not have.
