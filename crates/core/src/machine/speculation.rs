@@ -14,15 +14,13 @@
 //! or does anything else. A workflow that refuses a thousand updates has no longer history for it, and
 //! one whose start is delayed still starts when it should.
 
-use steadfast_retry::Timestamp;
-
 use crate::{
     input::CompleteWorkflowTask,
     machine::{update, workflow_task},
     refused::BadCommand,
     state::WorkflowTask,
     transition::Effect,
-    tx::{Note, Tx},
+    tx::Tx,
 };
 
 /// Events that a worker is shown again, if it can bear that, after a task that has never been.
@@ -46,15 +44,10 @@ pub(crate) fn schedule(tx: &mut Tx<'_>) {
 /// The task is needed for something else too: it is in the history from now on.
 pub(crate) fn write(tx: &mut Tx<'_>) {
     let Some(task) = speculative(tx) else { return };
-    let [scheduled, started] = workflow_task::unwritten_attributes(tx.run, &task, tx.limits);
-    let id = tx.append_at(Timestamp(task.scheduled_at), scheduled, Note::default());
-    if task.is_started() {
-        tx.append_at(Timestamp(task.started_at), started, Note::default());
-    }
-    // What happened before a worker took it has its place before it.
-    tx.run.state.task =
-        Some(WorkflowTask { scheduled_event_id: id, speculative: false, ..task.clone() });
-    if !task.is_started() && id != task.scheduled_event_id {
+    // What happened before a worker took it has its place before it, and it is another one then.
+    let is_overtaken = task.scheduled_event_id != tx.run.state.next_event_id;
+    workflow_task::write_unwritten(tx);
+    if is_overtaken {
         tx.effect(Effect::WorkflowTaskReady);
     }
 }
@@ -85,6 +78,6 @@ pub(crate) fn forget(tx: &mut Tx<'_>, input: &CompleteWorkflowTask) -> Result<()
     Ok(())
 }
 
-fn speculative(tx: &Tx<'_>) -> Option<WorkflowTask> {
-    tx.run.state.task.clone().filter(|task| task.speculative)
+fn speculative<'a>(tx: &'a Tx<'_>) -> Option<&'a WorkflowTask> {
+    tx.run.state.task.as_ref().filter(|task| task.speculative)
 }

@@ -156,12 +156,17 @@ pub(crate) fn under_way<'a>(
     same.then_some(task).ok_or(Refused::TaskNotFound)
 }
 
-/// Writes the events of an unwritten task, which is about to end well.
+/// Writes the events of an unwritten task, as far as it has come.
 pub(crate) fn write_unwritten(tx: &mut Tx<'_>) {
-    let Some(task) = tx.run.state.task.clone().filter(WorkflowTask::is_unwritten) else { return };
+    let task = tx.run.state.task.as_ref();
+    let Some(task) = task.filter(|task| task.is_unwritten()).cloned() else { return };
     let [scheduled, started] = unwritten_attributes(tx.run, &task, tx.limits);
-    tx.append_at(Timestamp(task.scheduled_at), scheduled, Note::default());
-    tx.append_at(Timestamp(task.started_at), started, Note::default());
+    let id = tx.append_at(Timestamp(task.scheduled_at), scheduled, Note::default());
+    if task.is_started() {
+        tx.append_at(Timestamp(task.started_at), started, Note::default());
+    }
+    // Whoever has it goes on with it.
+    tx.run.state.task = Some(WorkflowTask { scheduled_event_id: id, speculative: false, ..task });
 }
 
 /// The events that an unwritten task would have: a worker must see them at the end of the history.
@@ -373,12 +378,7 @@ fn growth(attempt: u32) -> Duration {
     Duration::from_secs(5).saturating_mul(1 << doublings).min(LONGEST_GROWTH)
 }
 
-/// What the events of a task say that are not written yet.
-pub(crate) fn unwritten_attributes(
-    run: &Run,
-    task: &WorkflowTask,
-    limits: &Limits,
-) -> [Attributes; 2] {
+fn unwritten_attributes(run: &Run, task: &WorkflowTask, limits: &Limits) -> [Attributes; 2] {
     let timeout = Duration::from_nanos(u64::try_from(task.timeout).unwrap_or_default());
     let scheduled = scheduled(run.next_task_queue(), timeout, task.attempt);
     let mut started = started(run, limits);

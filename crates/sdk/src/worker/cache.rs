@@ -74,10 +74,11 @@ impl Cache {
             return;
         };
         match back_to {
-            Some(0) => place.is_settled = true,
             Some(last_started) => {
                 place.is_settled = true;
-                place.execution.go_back(last_started);
+                if last_started != 0 {
+                    place.execution.go_back(last_started);
+                }
             }
             None => drop(kept.remove(run_id)),
         }

@@ -51,16 +51,14 @@ impl Door {
         wanted: Wanted<'_>,
         headers: &HeaderMap,
     ) -> Result<Call, Status> {
-        let refuse = |status: Status| {
-            self.count(row, status.code());
-            Err(status)
-        };
         let key = headers.get(AUTHORIZATION).map(http::HeaderValue::as_bytes);
         if let Err(reason) = self.keys.check(key, wanted) {
-            return refuse(denied(&reason));
+            return Err(self.turned_away(row, denied(&reason)));
         }
         let engine = match deadline::of(headers) {
-            Some(Duration::ZERO) => return refuse(Status::deadline_exceeded(NO_TIME)),
+            Some(Duration::ZERO) => {
+                return Err(self.turned_away(row, Status::deadline_exceeded(NO_TIME)));
+            }
             Some(span) => self.engine.within(deadline::for_us(span)),
             None => self.engine.clone(),
         };
@@ -72,15 +70,15 @@ impl Door {
     pub(super) fn refuse(&self, row: Row) -> Status {
         let name = row.rpc.name();
         let status = Status::unimplemented(format!("{name} is not supported by this server"));
-        self.count(row, status.code());
-        status
+        self.turned_away(row, status)
     }
 
     /// Counts a call that was not let in.
-    fn count(&self, row: Row, code: Code) {
+    fn turned_away(&self, row: Row, status: Status) -> Status {
         if let Some(metrics) = self.metrics.rpc(row) {
-            metrics.count(code, Duration::ZERO);
+            metrics.count(status.code(), Duration::ZERO);
         }
+        status
     }
 }
 
