@@ -115,7 +115,7 @@ impl Shape {
             retry_policy: matches!(self, Self::Fails { .. }).then_some(retry),
             ..command::ScheduleActivityTaskCommandAttributes::default()
         };
-        of(enums::CommandType::ScheduleActivityTask, wanted.into())
+        Command::of(wanted)
     }
 }
 
@@ -164,16 +164,12 @@ fn timer() -> Command {
         timer_id: "1".to_owned(),
         start_to_fire_timeout: Some(millis(24 * 3600 * 1000)),
     };
-    of(enums::CommandType::StartTimer, wanted.into())
+    Command::of(wanted)
 }
 
 fn complete() -> Command {
     let wanted = command::CompleteWorkflowExecutionCommandAttributes { result: Some(payloads()) };
-    of(enums::CommandType::CompleteWorkflowExecution, wanted.into())
-}
-
-fn of(kind: enums::CommandType, attributes: command::command::Attributes) -> Command {
-    Command { command_type: kind.into(), attributes: Some(attributes), ..Command::default() }
+    Command::of(wanted)
 }
 
 fn millis(millis: i64) -> prost_types::Duration {

@@ -116,36 +116,36 @@ impl Step<'_> {
         let Some(attributes) = command.attributes else { return Ok(()) };
         match attributes {
             Attributes::ScheduleActivityTaskCommandAttributes(wanted) => {
-                activity_schedule::schedule(tx, wanted, completed, note)?;
+                activity_schedule::schedule(tx, *wanted, completed, note)?;
             }
             Attributes::RequestCancelActivityTaskCommandAttributes(wanted) => {
                 let by = (self.identity, note);
-                let cancelled = activity_schedule::request_cancel(tx, wanted, completed, by)?;
+                let cancelled = activity_schedule::request_cancel(tx, *wanted, completed, by)?;
                 self.cancelled.extend(cancelled);
             }
             Attributes::StartTimerCommandAttributes(wanted) => {
-                timer::start(tx, wanted, completed, note)?;
+                timer::start(tx, *wanted, completed, note)?;
             }
             Attributes::CancelTimerCommandAttributes(wanted) => {
-                timer::cancel(tx, wanted, completed, (self.identity, note))?;
+                timer::cancel(tx, *wanted, completed, (self.identity, note))?;
             }
             Attributes::StartChildWorkflowExecutionCommandAttributes(wanted) => {
-                child::initiate(tx, wanted, completed, note)?;
+                child::initiate(tx, *wanted, completed, note)?;
             }
             Attributes::SignalExternalWorkflowExecutionCommandAttributes(wanted) => {
-                external::signal(tx, wanted, completed, note)?;
+                external::signal(tx, *wanted, completed, note)?;
             }
             Attributes::RequestCancelExternalWorkflowExecutionCommandAttributes(wanted) => {
-                external::cancel(tx, wanted, completed, note)?;
+                external::cancel(tx, *wanted, completed, note)?;
             }
             Attributes::RecordMarkerCommandAttributes(wanted) => {
-                properties::record_marker(tx, wanted, completed, note)?;
+                properties::record_marker(tx, *wanted, completed, note)?;
             }
             Attributes::UpsertWorkflowSearchAttributesCommandAttributes(wanted) => {
-                properties::upsert_search_attributes(tx, wanted, completed, note)?;
+                properties::upsert_search_attributes(tx, *wanted, completed, note)?;
             }
             Attributes::ModifyWorkflowPropertiesCommandAttributes(wanted) => {
-                properties::modify(tx, wanted, completed, note)?;
+                properties::modify(tx, *wanted, completed, note)?;
             }
             Attributes::ProtocolMessageCommandAttributes(wanted) => {
                 update::answer(tx, &self.take_message(&wanted.message_id)?)?;
@@ -161,7 +161,7 @@ impl Step<'_> {
             }
             Attributes::ContinueAsNewWorkflowExecutionCommandAttributes(wanted) => {
                 self.before_close(tx)?;
-                successor::by_workflow(tx, wanted, completed, note)?;
+                successor::by_workflow(tx, *wanted, completed, note)?;
             }
             Attributes::ScheduleNexusOperationCommandAttributes(_)
             | Attributes::RequestCancelNexusOperationCommandAttributes(_) => {

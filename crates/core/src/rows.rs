@@ -167,7 +167,7 @@ impl Stored {
         else {
             return Err(MissingEvent(1));
         };
-        run.started = Arc::new(started.clone());
+        run.started = Arc::from(started.clone());
         let metadata = events.get(&1).and_then(|event| event.user_metadata.clone());
         run.user_metadata = metadata.map(Arc::new);
         for (id, row) in self.activities {
@@ -250,7 +250,7 @@ fn restore_activity(attributes: &Attributes, row: ActivityRow) -> Option<Activit
     let Attributes::ActivityTaskScheduledEventAttributes(scheduled) = attributes else {
         return None;
     };
-    Some(Activity { scheduled: Arc::new(scheduled.clone()), row })
+    Some(Activity { scheduled: Arc::from(scheduled.clone()), row })
 }
 
 fn restore_child(event: Option<&HistoryEvent>, row: ChildRow) -> Option<Child> {
@@ -261,7 +261,7 @@ fn restore_child(event: Option<&HistoryEvent>, row: ChildRow) -> Option<Child> {
         return None;
     };
     let user_metadata = user_metadata.clone().map(Arc::new);
-    Some(Child { initiated: Arc::new(initiated.clone()), user_metadata, row })
+    Some(Child { initiated: Arc::from(initiated.clone()), user_metadata, row })
 }
 
 fn restore_external(attributes: &Attributes, row: ExternalRow) -> Option<External> {
@@ -269,12 +269,12 @@ fn restore_external(attributes: &Attributes, row: ExternalRow) -> Option<Externa
         if let Attributes::SignalExternalWorkflowExecutionInitiatedEventAttributes(initiated) =
             attributes
         {
-            ExternalInitiated::Signal(Arc::new(initiated.clone()))
+            ExternalInitiated::Signal(Arc::from(initiated.clone()))
         } else if let Attributes::RequestCancelExternalWorkflowExecutionInitiatedEventAttributes(
             initiated,
         ) = attributes
         {
-            ExternalInitiated::Cancel(Arc::new(initiated.clone()))
+            ExternalInitiated::Cancel(Arc::from(initiated.clone()))
         } else {
             return None;
         };

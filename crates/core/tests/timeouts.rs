@@ -15,7 +15,7 @@ fn scheduled(start: &str, options: &str) -> ActivityTaskScheduledEventAttributes
         Some(Attributes::ActivityTaskScheduledEventAttributes(it)) => Some(it.clone()),
         _ => None,
     });
-    event.expect("an activity was scheduled")
+    *event.expect("an activity was scheduled")
 }
 
 fn seconds(event: &ActivityTaskScheduledEventAttributes) -> [u64; 4] {

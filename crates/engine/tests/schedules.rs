@@ -32,7 +32,7 @@ fn instant(text: &str) -> Timestamp {
 async fn first_event(rig: &Rig, workflow_id: &str) -> steadfast_core::Started {
     let first = rig.history(workflow_id, "").await.into_iter().next().expect("an event");
     match first.attributes {
-        Some(Attributes::WorkflowExecutionStartedEventAttributes(started)) => started,
+        Some(Attributes::WorkflowExecutionStartedEventAttributes(started)) => *started,
         _ => panic!("the first event says how it started"),
     }
 }

@@ -4,7 +4,7 @@ use prost::Message as _;
 use steadfast_engine::{Code, Detail};
 use steadfast_proto::{
     command::{self, Command},
-    enums::{self, UpdateWorkflowExecutionLifecycleStage as Stage},
+    enums::UpdateWorkflowExecutionLifecycleStage as Stage,
     prost_types::Any,
     protocol,
     update::{self, Outcome, outcome},
@@ -14,7 +14,7 @@ use steadfast_proto::{
 use crate::common::{
     NAMESPACE, QUEUE, Rig,
     calls::{Task, update_of},
-    complete, continue_as_new, execution, failure, of, payloads, survives, timer,
+    complete, continue_as_new, execution, failure, payloads, survives, timer,
 };
 
 fn message(id: &str, update_id: &str, kind: &str, body: Vec<u8>) -> protocol::Message {
@@ -31,7 +31,7 @@ fn message(id: &str, update_id: &str, kind: &str, body: Vec<u8>) -> protocol::Me
 
 pub(crate) fn command(message_id: &str) -> Command {
     let wanted = command::ProtocolMessageCommandAttributes { message_id: message_id.to_owned() };
-    of(enums::CommandType::ProtocolMessage, wanted.into())
+    Command::of(wanted)
 }
 
 fn request_of(task: &Task) -> (&protocol::Message, update::Request) {

@@ -19,7 +19,7 @@ use crate::common::{
 
 fn started(events: &[HistoryEvent]) -> Started {
     match &events[0].attributes {
-        Some(Attributes::WorkflowExecutionStartedEventAttributes(it)) => it.clone(),
+        Some(Attributes::WorkflowExecutionStartedEventAttributes(it)) => *it.clone(),
         other => panic!("a history begins with its start: {other:?}"),
     }
 }

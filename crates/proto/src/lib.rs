@@ -1,15 +1,14 @@
 //! The public Temporal protobuf vocabulary.
 //!
-//! Messages are those of the published crate, under short names for the packages that Steadfast
-//! speaks; with the feature `clients` there are the clients that call a server. There is no event
-//! model of our own: what an SDK wrote is given back as it was.
+//! Messages are generated from the description of the API in the published crate, under short names
+//! for the packages that Steadfast speaks; with the feature `clients` there are the clients that
+//! call a server. There is no event model of our own: what an SDK wrote is given back as it was.
 
-pub use prost;
-/// Durations, timestamps and `Any`, as the published crate has them.
-pub use prost_wkt_types as prost_types;
-/// The status that an error's details travel in.
-pub use temporalio_protos::google::rpc;
-pub use temporalio_protos::temporal::api::{
+mod command_of;
+pub mod generated;
+
+pub use generated::google::rpc;
+pub use generated::temporal::api::{
     activity::v1 as activity, batch::v1 as batch, command::v1 as command, common::v1 as common,
     deployment::v1 as deployment, enums::v1 as enums, errordetails::v1 as errordetails,
     failure::v1 as failure, filter::v1 as filter, history::v1 as history,
@@ -18,11 +17,12 @@ pub use temporalio_protos::temporal::api::{
     taskqueue::v1 as taskqueue, update::v1 as update, version::v1 as version, worker::v1 as worker,
     workflow::v1 as workflow, workflowservice::v1 as workflowservice,
 };
+pub use {prost, prost_types};
 
 /// The clients that call a server.
 #[cfg(feature = "clients")]
 pub mod clients {
-    pub use temporalio_protos::{
+    pub use crate::generated::{
         grpc::health::v1::{self as health, health_client::HealthClient},
         temporal::api::{
             operatorservice::v1::operator_service_client::OperatorServiceClient,

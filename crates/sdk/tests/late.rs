@@ -7,10 +7,7 @@ use steadfast::{
     Failure, Replayer, WorkflowContext,
     proto::{
         enums::EventType,
-        history::{
-            HistoryEvent, TimerFiredEventAttributes, TimerStartedEventAttributes,
-            history_event::Attributes,
-        },
+        history::{HistoryEvent, TimerFiredEventAttributes, history_event::Attributes},
     },
     testing::TestEnv,
 };
@@ -41,20 +38,17 @@ fn fired_too(mut events: Vec<HistoryEvent>) -> Vec<HistoryEvent> {
         events.iter().position(|event| event.event_type() == kind).expect("it is there")
     };
     let started = &events[place(&events, EventType::TimerStarted)];
-    let Some(Attributes::TimerStartedEventAttributes(TimerStartedEventAttributes {
-        timer_id, ..
-    })) = &started.attributes
-    else {
+    let Some(Attributes::TimerStartedEventAttributes(timer)) = &started.attributes else {
         panic!("{started:?}")
     };
     let fired = TimerFiredEventAttributes {
-        timer_id: timer_id.clone(),
+        timer_id: timer.timer_id.clone(),
         started_event_id: started.event_id,
     };
     let fired = HistoryEvent {
         event_time: started.event_time,
         event_type: EventType::TimerFired.into(),
-        attributes: Some(Attributes::TimerFiredEventAttributes(fired)),
+        attributes: Some(Attributes::from(fired)),
         ..HistoryEvent::default()
     };
     events.remove(place(&events, EventType::TimerCanceled));

@@ -5,10 +5,9 @@ use steadfast_proto::{
     command::{
         Command, RequestCancelExternalWorkflowExecutionCommandAttributes,
         SignalExternalWorkflowExecutionCommandAttributes,
-        StartChildWorkflowExecutionCommandAttributes, command::Attributes,
+        StartChildWorkflowExecutionCommandAttributes,
     },
     common::WorkflowType,
-    enums::CommandType,
     errordetails::PermissionDeniedFailure,
     workflowservice as ws,
 };
@@ -45,10 +44,6 @@ fn with<M>(secret: &str, message: M) -> Request<M> {
     request
 }
 
-fn command(kind: CommandType, attributes: Attributes) -> Command {
-    Command { command_type: kind.into(), attributes: Some(attributes), ..Command::default() }
-}
-
 #[expect(deprecated, reason = "what older SDKs still send")]
 fn child(namespace: &str) -> Command {
     let attributes = StartChildWorkflowExecutionCommandAttributes {
@@ -58,8 +53,7 @@ fn child(namespace: &str) -> Command {
         task_queue: Some(queue(QUEUE)),
         ..StartChildWorkflowExecutionCommandAttributes::default()
     };
-    let attributes = Attributes::StartChildWorkflowExecutionCommandAttributes(attributes);
-    command(CommandType::StartChildWorkflowExecution, attributes)
+    Command::of(attributes)
 }
 
 #[expect(deprecated, reason = "what older SDKs still send")]
@@ -70,8 +64,7 @@ fn signal(namespace: &str) -> Command {
         signal_name: "go".to_owned(),
         ..SignalExternalWorkflowExecutionCommandAttributes::default()
     };
-    let attributes = Attributes::SignalExternalWorkflowExecutionCommandAttributes(attributes);
-    command(CommandType::SignalExternalWorkflowExecution, attributes)
+    Command::of(attributes)
 }
 
 #[expect(deprecated, reason = "what older SDKs still send")]
@@ -81,9 +74,7 @@ fn cancel(namespace: &str) -> Command {
         workflow_id: "order-2".to_owned(),
         ..RequestCancelExternalWorkflowExecutionCommandAttributes::default()
     };
-    let attributes =
-        Attributes::RequestCancelExternalWorkflowExecutionCommandAttributes(attributes);
-    command(CommandType::RequestCancelExternalWorkflowExecution, attributes)
+    Command::of(attributes)
 }
 
 #[tokio::test]

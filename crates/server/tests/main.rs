@@ -1,4 +1,4 @@
-//! The doors as clients meet them: over real sockets, with the published clients.
+//! The doors as clients meet them: over real sockets, with the clients of the public API.
 
 mod api;
 mod common;

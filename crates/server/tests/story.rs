@@ -172,7 +172,7 @@ async fn operator(client: &mut Client) {
             start_to_close_timeout: Some(seconds(5)),
             ..steadfast_proto::activity::ActivityOptions::default()
         }),
-        update_mask: Some(steadfast_proto::prost_types::FieldMask {
+        update_mask: Some(prost_types::FieldMask {
             paths: vec!["start_to_close_timeout".to_owned()],
         }),
     });
@@ -240,7 +240,7 @@ async fn accept(worker: &mut Client) {
     let attributes = ProtocolMessageCommandAttributes { message_id };
     let command = Command {
         command_type: CommandType::ProtocolMessage.into(),
-        attributes: Some(Attributes::ProtocolMessageCommandAttributes(attributes)),
+        attributes: Some(Attributes::from(attributes)),
         ..Command::default()
     };
     let mut said = answer(&task, vec![command]);
@@ -446,7 +446,7 @@ fn schedule(number: i64) -> Command {
     };
     Command {
         command_type: CommandType::ScheduleActivityTask.into(),
-        attributes: Some(Attributes::ScheduleActivityTaskCommandAttributes(attributes)),
+        attributes: Some(Attributes::from(attributes)),
         ..Command::default()
     }
 }
@@ -455,7 +455,7 @@ fn cancel_activity(scheduled_event_id: i64) -> Command {
     let attributes = RequestCancelActivityTaskCommandAttributes { scheduled_event_id };
     Command {
         command_type: CommandType::RequestCancelActivityTask.into(),
-        attributes: Some(Attributes::RequestCancelActivityTaskCommandAttributes(attributes)),
+        attributes: Some(Attributes::from(attributes)),
         ..Command::default()
     }
 }

@@ -5,10 +5,9 @@ use steadfast_proto::{
     command::{
         Command, CompleteWorkflowExecutionCommandAttributes,
         ContinueAsNewWorkflowExecutionCommandAttributes, FailWorkflowExecutionCommandAttributes,
-        ScheduleActivityTaskCommandAttributes, command::Attributes,
+        ScheduleActivityTaskCommandAttributes,
     },
     common::{ActivityType, Payload, Payloads, RetryPolicy, WorkflowType},
-    enums::CommandType,
     failure::{ApplicationFailureInfo, Failure, failure::FailureInfo},
     prost_types::Duration,
     query::WorkflowQuery,
@@ -144,15 +143,13 @@ pub(crate) fn charge() -> Command {
         retry_policy: Some(policy),
         ..ScheduleActivityTaskCommandAttributes::default()
     };
-    let attributes = Attributes::ScheduleActivityTaskCommandAttributes(attributes);
-    command(CommandType::ScheduleActivityTask, attributes)
+    Command::of(attributes)
 }
 
 /// Completes the workflow.
 pub(crate) fn complete(result: &str) -> Command {
     let attributes = CompleteWorkflowExecutionCommandAttributes { result: Some(json(result)) };
-    let attributes = Attributes::CompleteWorkflowExecutionCommandAttributes(attributes);
-    command(CommandType::CompleteWorkflowExecution, attributes)
+    Command::of(attributes)
 }
 
 /// Continues the workflow as a new run.
@@ -162,8 +159,7 @@ pub(crate) fn continue_as_new() -> Command {
         task_queue: Some(queue()),
         ..ContinueAsNewWorkflowExecutionCommandAttributes::default()
     };
-    let attributes = Attributes::ContinueAsNewWorkflowExecutionCommandAttributes(attributes);
-    command(CommandType::ContinueAsNewWorkflowExecution, attributes)
+    Command::of(attributes)
 }
 
 /// Fails the workflow, for a cause.
@@ -171,12 +167,7 @@ pub(crate) fn fail() -> Command {
     let mut failure = failure("OrderError", "the order cannot be kept");
     failure.cause = Some(Box::new(self::failure("CardError", "no money")));
     let attributes = FailWorkflowExecutionCommandAttributes { failure: Some(failure) };
-    let attributes = Attributes::FailWorkflowExecutionCommandAttributes(attributes);
-    command(CommandType::FailWorkflowExecution, attributes)
-}
-
-fn command(kind: CommandType, attributes: Attributes) -> Command {
-    Command { command_type: kind.into(), attributes: Some(attributes), ..Command::default() }
+    Command::of(attributes)
 }
 
 fn failure(kind: &str, message: &str) -> Failure {

@@ -24,7 +24,7 @@ pub(crate) fn receive(tx: &mut Tx<'_>, attach: Attach) -> Result<(), Refused> {
         identity: attach.identity,
         ..Updated::default()
     };
-    let event = Attributes::WorkflowExecutionOptionsUpdatedEventAttributes(event);
+    let event = Attributes::from(event);
     tx.happen_at(tx.now, event, Note::of_links(attach.links));
     Ok(())
 }

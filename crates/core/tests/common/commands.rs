@@ -17,72 +17,53 @@ use super::words::Call;
 #[expect(clippy::too_many_lines, reason = "one arm a command")]
 pub(crate) fn command(run: &Run, call: &Call) -> (Option<Command>, Option<Message>) {
     let attributes = match call.name.as_str() {
-        "schedule" => Attributes::ScheduleActivityTaskCommandAttributes(schedule(call)),
-        "cancel-activity" => Attributes::RequestCancelActivityTaskCommandAttributes(
-            command::RequestCancelActivityTaskCommandAttributes {
+        "schedule" => Attributes::from(schedule(call)),
+        "cancel-activity" => {
+            Attributes::from(command::RequestCancelActivityTaskCommandAttributes {
                 scheduled_event_id: activity(run, call.arg(0)),
-            },
-        ),
-        "timer" => Attributes::StartTimerCommandAttributes(command::StartTimerCommandAttributes {
+            })
+        }
+        "timer" => Attributes::from(command::StartTimerCommandAttributes {
             timer_id: call.opt(0).unwrap_or_default().to_owned(),
             start_to_fire_timeout: call.opt(1).map(super::words::span),
         }),
-        "cancel-timer" => {
-            Attributes::CancelTimerCommandAttributes(command::CancelTimerCommandAttributes {
-                timer_id: call.opt(0).unwrap_or_default().to_owned(),
-            })
-        }
-        "done" => Attributes::CompleteWorkflowExecutionCommandAttributes(
-            command::CompleteWorkflowExecutionCommandAttributes { result: payload(call.opt(0)) },
-        ),
-        "fail" => Attributes::FailWorkflowExecutionCommandAttributes(
-            command::FailWorkflowExecutionCommandAttributes {
-                failure: call.opt(0).map(|_| failure(call, 0)),
-            },
-        ),
-        "cancelled" => Attributes::CancelWorkflowExecutionCommandAttributes(
-            command::CancelWorkflowExecutionCommandAttributes { details: payload(call.opt(0)) },
-        ),
-        "continue" => {
-            Attributes::ContinueAsNewWorkflowExecutionCommandAttributes(continue_as_new(call))
-        }
-        "marker" => {
-            Attributes::RecordMarkerCommandAttributes(command::RecordMarkerCommandAttributes {
-                marker_name: call.opt(0).unwrap_or_default().to_owned(),
-                ..Default::default()
-            })
-        }
-        "child" => Attributes::StartChildWorkflowExecutionCommandAttributes(child(call)),
-        "signal-external" => {
-            Attributes::SignalExternalWorkflowExecutionCommandAttributes(signal_external(call))
-        }
-        "cancel-external" => Attributes::RequestCancelExternalWorkflowExecutionCommandAttributes(
-            cancel_external(call),
-        ),
-        "upsert" => Attributes::UpsertWorkflowSearchAttributesCommandAttributes(
-            command::UpsertWorkflowSearchAttributesCommandAttributes {
-                search_attributes: (!call.has("nothing"))
-                    .then(|| common::SearchAttributes { indexed_fields: fields(call) }),
-            },
-        ),
-        "memo" => Attributes::ModifyWorkflowPropertiesCommandAttributes(
-            command::ModifyWorkflowPropertiesCommandAttributes {
-                upserted_memo: (!call.has("nothing"))
-                    .then(|| common::Memo { fields: fields(call) }),
-            },
-        ),
-        "nexus" => Attributes::ScheduleNexusOperationCommandAttributes(
-            command::ScheduleNexusOperationCommandAttributes::default(),
-        ),
+        "cancel-timer" => Attributes::from(command::CancelTimerCommandAttributes {
+            timer_id: call.opt(0).unwrap_or_default().to_owned(),
+        }),
+        "done" => Attributes::from(command::CompleteWorkflowExecutionCommandAttributes {
+            result: payload(call.opt(0)),
+        }),
+        "fail" => Attributes::from(command::FailWorkflowExecutionCommandAttributes {
+            failure: call.opt(0).map(|_| failure(call, 0)),
+        }),
+        "cancelled" => Attributes::from(command::CancelWorkflowExecutionCommandAttributes {
+            details: payload(call.opt(0)),
+        }),
+        "continue" => Attributes::from(continue_as_new(call)),
+        "marker" => Attributes::from(command::RecordMarkerCommandAttributes {
+            marker_name: call.opt(0).unwrap_or_default().to_owned(),
+            ..Default::default()
+        }),
+        "child" => Attributes::from(child(call)),
+        "signal-external" => Attributes::from(signal_external(call)),
+        "cancel-external" => Attributes::from(cancel_external(call)),
+        "upsert" => Attributes::from(command::UpsertWorkflowSearchAttributesCommandAttributes {
+            search_attributes: (!call.has("nothing"))
+                .then(|| common::SearchAttributes { indexed_fields: fields(call) }),
+        }),
+        "memo" => Attributes::from(command::ModifyWorkflowPropertiesCommandAttributes {
+            upserted_memo: (!call.has("nothing")).then(|| common::Memo { fields: fields(call) }),
+        }),
+        "nexus" => Attributes::from(command::ScheduleNexusOperationCommandAttributes::default()),
         "nothing" => return (Some(Command::default()), None),
-        "message" => Attributes::ProtocolMessageCommandAttributes(
-            command::ProtocolMessageCommandAttributes { message_id: call.arg(0).to_owned() },
-        ),
+        "message" => Attributes::from(command::ProtocolMessageCommandAttributes {
+            message_id: call.arg(0).to_owned(),
+        }),
         "accept" | "respond" | "reject" | "babble" => {
             let message = message(call);
-            let place = Attributes::ProtocolMessageCommandAttributes(
-                command::ProtocolMessageCommandAttributes { message_id: message.id.clone() },
-            );
+            let place = Attributes::from(command::ProtocolMessageCommandAttributes {
+                message_id: message.id.clone(),
+            });
             let place = (!call.has("unplaced")).then(|| of(place, call));
             return (place, Some(message));
         }

@@ -1,7 +1,7 @@
 //! What workers and clients say, in few words.
 
 use steadfast_proto::{
-    command::{self, Command, command::Attributes},
+    command::{self, Command},
     common::{self, Payload, Payloads, SearchAttributes, WorkflowExecution},
     enums,
     failure::{ApplicationFailureInfo, Failure, failure::FailureInfo},
@@ -94,7 +94,7 @@ pub(crate) fn activity_with(
         ..command::ScheduleActivityTaskCommandAttributes::default()
     };
     change(&mut wanted);
-    of(enums::CommandType::ScheduleActivityTask, wanted.into())
+    Command::of(wanted)
 }
 
 /// An activity with a retry policy.
@@ -104,7 +104,7 @@ pub(crate) fn retried(id: &str, initial: i64, coefficient: f64, attempts: i32) -
 
 pub(crate) fn cancel_activity(scheduled_event_id: i64) -> Command {
     let wanted = command::RequestCancelActivityTaskCommandAttributes { scheduled_event_id };
-    of(enums::CommandType::RequestCancelActivityTask, wanted.into())
+    Command::of(wanted)
 }
 
 pub(crate) fn timer(id: &str, after: i64) -> Command {
@@ -112,34 +112,34 @@ pub(crate) fn timer(id: &str, after: i64) -> Command {
         timer_id: id.to_owned(),
         start_to_fire_timeout: Some(seconds(after)),
     };
-    of(enums::CommandType::StartTimer, wanted.into())
+    Command::of(wanted)
 }
 
 pub(crate) fn cancel_timer(id: &str) -> Command {
     let wanted = command::CancelTimerCommandAttributes { timer_id: id.to_owned() };
-    of(enums::CommandType::CancelTimer, wanted.into())
+    Command::of(wanted)
 }
 
 pub(crate) fn complete(result: &str) -> Command {
     let wanted =
         command::CompleteWorkflowExecutionCommandAttributes { result: Some(payloads(result)) };
-    of(enums::CommandType::CompleteWorkflowExecution, wanted.into())
+    Command::of(wanted)
 }
 
 pub(crate) fn fail(message: &str) -> Command {
     let wanted =
         command::FailWorkflowExecutionCommandAttributes { failure: Some(failure(message)) };
-    of(enums::CommandType::FailWorkflowExecution, wanted.into())
+    Command::of(wanted)
 }
 
 pub(crate) fn cancelled() -> Command {
     let wanted = command::CancelWorkflowExecutionCommandAttributes::default();
-    of(enums::CommandType::CancelWorkflowExecution, wanted.into())
+    Command::of(wanted)
 }
 
 pub(crate) fn continue_as_new() -> Command {
     let wanted = command::ContinueAsNewWorkflowExecutionCommandAttributes::default();
-    of(enums::CommandType::ContinueAsNewWorkflowExecution, wanted.into())
+    Command::of(wanted)
 }
 
 pub(crate) fn child(workflow_id: &str) -> Command {
@@ -157,7 +157,7 @@ pub(crate) fn child_with(
         ..command::StartChildWorkflowExecutionCommandAttributes::default()
     };
     change(&mut wanted);
-    of(enums::CommandType::StartChildWorkflowExecution, wanted.into())
+    Command::of(wanted)
 }
 
 pub(crate) fn signal_external(workflow_id: &str, name: &str) -> Command {
@@ -166,7 +166,7 @@ pub(crate) fn signal_external(workflow_id: &str, name: &str) -> Command {
         signal_name: name.to_owned(),
         ..command::SignalExternalWorkflowExecutionCommandAttributes::default()
     };
-    of(enums::CommandType::SignalExternalWorkflowExecution, wanted.into())
+    Command::of(wanted)
 }
 
 pub(crate) fn cancel_external(workflow_id: &str) -> Command {
@@ -174,16 +174,12 @@ pub(crate) fn cancel_external(workflow_id: &str) -> Command {
         workflow_id: workflow_id.to_owned(),
         ..command::RequestCancelExternalWorkflowExecutionCommandAttributes::default()
     };
-    of(enums::CommandType::RequestCancelExternalWorkflowExecution, wanted.into())
+    Command::of(wanted)
 }
 
 pub(crate) fn upsert(name: &str, json: &str) -> Command {
     let wanted = command::UpsertWorkflowSearchAttributesCommandAttributes {
         search_attributes: Some(attributes(name, json)),
     };
-    of(enums::CommandType::UpsertWorkflowSearchAttributes, wanted.into())
-}
-
-pub(crate) fn of(kind: enums::CommandType, attributes: Attributes) -> Command {
-    Command { command_type: kind.into(), attributes: Some(attributes), ..Command::default() }
+    Command::of(wanted)
 }

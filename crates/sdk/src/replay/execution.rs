@@ -10,10 +10,9 @@ use steadfast_proto::{
     command::{
         CancelWorkflowExecutionCommandAttributes, Command,
         CompleteWorkflowExecutionCommandAttributes, FailWorkflowExecutionCommandAttributes,
-        command::Attributes as C,
     },
     common::Payloads,
-    enums::{CommandType, EventType, QueryResultType},
+    enums::{EventType, QueryResultType},
     history::{
         HistoryEvent, WorkflowExecutionStartedEventAttributes, history_event::Attributes as E,
     },
@@ -33,9 +32,7 @@ use crate::{
     error::Failure,
     payload, span,
     workflow::Registry,
-    workflow::{
-        Ending, Issued, Journal, MARKERS, Tasks, VALUE, WorkflowContext, WorkflowInfo, command,
-    },
+    workflow::{Ending, Issued, Journal, MARKERS, Tasks, VALUE, WorkflowContext, WorkflowInfo},
 };
 
 /// A workflow task, as far as the code is concerned.
@@ -283,12 +280,9 @@ impl Execution {
         let Some(ending) = self.tasks.as_mut().and_then(Tasks::take_ending) else { return };
         self.closed = true;
         let close = match ending {
-            Ending::Completed(result) => command(
-                CommandType::CompleteWorkflowExecution,
-                C::CompleteWorkflowExecutionCommandAttributes(
-                    CompleteWorkflowExecutionCommandAttributes { result },
-                ),
-            ),
+            Ending::Completed(result) => {
+                Command::of(CompleteWorkflowExecutionCommandAttributes { result })
+            }
             Ending::Failed(failure) => self.close_failed(failure),
         };
         self.journal.state().tell(close);
@@ -296,25 +290,12 @@ impl Execution {
 
     fn close_failed(&self, mut failure: Failure) -> Command {
         if let Some(next) = failure.take_next() {
-            return command(
-                CommandType::ContinueAsNewWorkflowExecution,
-                C::ContinueAsNewWorkflowExecutionCommandAttributes(*next),
-            );
+            return Command::of(*next);
         }
         if self.cancel_requested && failure.is_cancelled() {
-            return command(
-                CommandType::CancelWorkflowExecution,
-                C::CancelWorkflowExecutionCommandAttributes(
-                    CancelWorkflowExecutionCommandAttributes { details: None },
-                ),
-            );
+            return Command::of(CancelWorkflowExecutionCommandAttributes { details: None });
         }
-        command(
-            CommandType::FailWorkflowExecution,
-            C::FailWorkflowExecutionCommandAttributes(FailWorkflowExecutionCommandAttributes {
-                failure: Some(failure.into_wire()),
-            }),
-        )
+        Command::of(FailWorkflowExecutionCommandAttributes { failure: Some(failure.into_wire()) })
     }
 
     /// History has a command.

@@ -6,8 +6,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use steadfast_proto::{
-    command::{ProtocolMessageCommandAttributes, command::Attributes as C},
-    enums::CommandType,
+    command::{Command, ProtocolMessageCommandAttributes},
     history::{WorkflowExecutionUpdateAdmittedEventAttributes, history_event::Attributes as E},
     prost::{Message as _, Name as _},
     prost_types::Any,
@@ -17,7 +16,7 @@ use steadfast_proto::{
 
 use crate::{
     error::Failure,
-    workflow::{Journal, Spawned, UpdateTurn, command},
+    workflow::{Journal, Spawned, UpdateTurn},
 };
 
 /// An update that is in history although nobody has looked at it: a reset carried it over.
@@ -177,10 +176,7 @@ fn refuse(journal: &Journal, turn: &UpdateTurn, failure: Failure) {
 /// Sends a message, and the command that says where it stands among the others.
 fn send(journal: &Journal, turn: &UpdateTurn, what: &str, body: Any) {
     let message_id = say(journal, turn, what, body);
-    journal.state().tell(command(
-        CommandType::ProtocolMessage,
-        C::ProtocolMessageCommandAttributes(ProtocolMessageCommandAttributes { message_id }),
-    ));
+    journal.state().tell(Command::of(ProtocolMessageCommandAttributes { message_id }));
 }
 
 /// Sends a message; gives its id.

@@ -10,15 +10,14 @@ use std::{
 
 use serde::de::DeserializeOwned;
 use steadfast_proto::{
-    command::{Command, ScheduleActivityTaskCommandAttributes, command::Attributes},
+    command::{Command, ScheduleActivityTaskCommandAttributes},
     common::{ActivityType, Payloads},
-    enums::CommandType,
     taskqueue::TaskQueue,
 };
 
 use super::{
     context::WorkflowContext,
-    journal::{Kind, command},
+    journal::Kind,
     pending::{OnCancel, Pending},
 };
 use crate::{
@@ -222,10 +221,7 @@ fn schedule_command(
     };
     Command {
         user_metadata: options.summary.as_deref().and_then(payload::summary),
-        ..command(
-            CommandType::ScheduleActivityTask,
-            Attributes::ScheduleActivityTaskCommandAttributes(attributes),
-        )
+        ..Command::of(attributes)
     }
 }
 

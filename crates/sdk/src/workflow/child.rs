@@ -10,18 +10,16 @@ use std::{
 
 use serde::{Serialize, de::DeserializeOwned};
 use steadfast_proto::{
-    command::{
-        Command, StartChildWorkflowExecutionCommandAttributes as Start, command::Attributes,
-    },
+    command::{Command, StartChildWorkflowExecutionCommandAttributes as Start},
     common::{Payloads, WorkflowType},
-    enums::{CommandType, ParentClosePolicy, WorkflowIdReusePolicy},
+    enums::{ParentClosePolicy, WorkflowIdReusePolicy},
     taskqueue::TaskQueue,
 };
 
 use super::{
     context::WorkflowContext,
     external::{self, ExternalWorkflow},
-    journal::{Kind, command},
+    journal::Kind,
     pending::{OnCancel, Pending},
 };
 use crate::{
@@ -256,10 +254,7 @@ impl<T: DeserializeOwned> ChildCall<T> {
         };
         Command {
             user_metadata: self.summary.as_deref().and_then(payload::summary),
-            ..command(
-                CommandType::StartChildWorkflowExecution,
-                Attributes::StartChildWorkflowExecutionCommandAttributes(attributes),
-            )
+            ..Command::of(attributes)
         }
     }
 }

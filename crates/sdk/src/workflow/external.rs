@@ -3,19 +3,13 @@
 use serde::Serialize;
 use steadfast_proto::{
     command::{
-        RequestCancelExternalWorkflowExecutionCommandAttributes as Cancel,
-        SignalExternalWorkflowExecutionCommandAttributes as Signal, command::Attributes,
+        Command, RequestCancelExternalWorkflowExecutionCommandAttributes as Cancel,
+        SignalExternalWorkflowExecutionCommandAttributes as Signal,
     },
     common::WorkflowExecution,
-    enums::CommandType,
 };
 
-use super::{
-    child::Waiting,
-    context::WorkflowContext,
-    journal::{Kind, command},
-    pending::Pending,
-};
+use super::{child::Waiting, context::WorkflowContext, journal::Kind, pending::Pending};
 use crate::{error::Failure, payload};
 
 /// Another workflow, by its id.
@@ -64,10 +58,7 @@ impl ExternalWorkflow {
                 run_id: self.run_id.clone(),
                 ..Cancel::default()
             };
-            let cancel = command(
-                CommandType::RequestCancelExternalWorkflowExecution,
-                Attributes::RequestCancelExternalWorkflowExecutionCommandAttributes(attributes),
-            );
+            let cancel = Command::of(attributes);
             state.issue(Kind::External, self.ctx.scope, cancel)
         };
         Waiting(Pending::new(self.ctx.journal.clone(), wait)).await.map(drop)
@@ -95,10 +86,7 @@ pub(crate) async fn signal<V: Serialize + ?Sized>(
             child_workflow_only,
             ..Signal::default()
         };
-        let signal = command(
-            CommandType::SignalExternalWorkflowExecution,
-            Attributes::SignalExternalWorkflowExecutionCommandAttributes(attributes),
-        );
+        let signal = Command::of(attributes);
         state.issue(Kind::External, ctx.scope, signal)
     };
     Waiting(Pending::new(ctx.journal.clone(), wait)).await.map(drop)

@@ -12,9 +12,8 @@ use std::{
 };
 
 use steadfast_proto::{
-    command::{Command, command::Attributes},
+    command::Command,
     common::{Payload, Payloads},
-    enums::CommandType,
     failure::Failure as Wire,
     protocol,
 };
@@ -402,27 +401,16 @@ impl Slot {
             RequestCancelExternalWorkflowExecutionCommandAttributes as CancelWorkflow,
         };
         match &self.kind {
-            Kind::Timer { id } => Some(command(
-                CommandType::CancelTimer,
-                Attributes::CancelTimerCommandAttributes(CancelTimer { timer_id: id.clone() }),
-            )),
-            Kind::Activity { on_cancel, .. } if *on_cancel != OnCancel::Abandon => Some(command(
-                CommandType::RequestCancelActivityTask,
-                Attributes::RequestCancelActivityTaskCommandAttributes(CancelActivity {
-                    scheduled_event_id: self.event?,
-                }),
-            )),
+            Kind::Timer { id } => Some(Command::of(CancelTimer { timer_id: id.clone() })),
+            Kind::Activity { on_cancel, .. } if *on_cancel != OnCancel::Abandon => {
+                Some(Command::of(CancelActivity { scheduled_event_id: self.event? }))
+            }
             Kind::Child { workflow_id, on_cancel } if *on_cancel != OnCancel::Abandon => {
-                Some(command(
-                    CommandType::RequestCancelExternalWorkflowExecution,
-                    Attributes::RequestCancelExternalWorkflowExecutionCommandAttributes(
-                        CancelWorkflow {
-                            workflow_id: workflow_id.clone(),
-                            child_workflow_only: true,
-                            ..CancelWorkflow::default()
-                        },
-                    ),
-                ))
+                Some(Command::of(CancelWorkflow {
+                    workflow_id: workflow_id.clone(),
+                    child_workflow_only: true,
+                    ..CancelWorkflow::default()
+                }))
             }
             Kind::Activity { .. }
             | Kind::Local { .. }
@@ -431,11 +419,6 @@ impl Slot {
             | Kind::External => None,
         }
     }
-}
-
-/// A command of this type.
-pub(crate) fn command(kind: CommandType, attributes: Attributes) -> Command {
-    Command { command_type: kind.into(), attributes: Some(attributes), ..Command::default() }
 }
 
 impl fmt::Debug for Journal {

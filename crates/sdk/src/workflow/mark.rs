@@ -5,15 +5,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use steadfast_proto::{
-    command::{Command, RecordMarkerCommandAttributes, command::Attributes},
-    enums::CommandType,
+    command::{Command, RecordMarkerCommandAttributes},
     history::MarkerRecordedEventAttributes,
 };
 
-use super::{
-    journal::{Outcome, command},
-    locals::LocalTask,
-};
+use super::{journal::Outcome, locals::LocalTask};
 use crate::payload;
 
 /// The end of a local activity, or of as many attempts as are made without a timer in between.
@@ -114,10 +110,7 @@ impl Mark {
             },
             None => self.attributes(task),
         };
-        let record = command(
-            CommandType::RecordMarker,
-            Attributes::RecordMarkerCommandAttributes(attributes),
-        );
+        let record = Command::of(attributes);
         (record, self.outcome)
     }
 

@@ -2,12 +2,11 @@
 
 use serde::{Serialize, de::DeserializeOwned};
 use steadfast_proto::{
-    command::{RecordMarkerCommandAttributes, command::Attributes},
+    command::{Command, RecordMarkerCommandAttributes},
     common::{Payload, Payloads},
-    enums::CommandType,
 };
 
-use super::{context::WorkflowContext, journal::command};
+use super::context::WorkflowContext;
 use crate::payload::{self, CodecError};
 
 /// The marker of a value that was computed once.
@@ -96,8 +95,5 @@ fn record(ctx: &WorkflowContext, name: &str, value: Payload) {
         details,
         ..RecordMarkerCommandAttributes::default()
     };
-    ctx.journal.state().tell(command(
-        CommandType::RecordMarker,
-        Attributes::RecordMarkerCommandAttributes(attributes),
-    ));
+    ctx.journal.state().tell(Command::of(attributes));
 }

@@ -47,7 +47,7 @@ pub use signal::Signals;
 pub use timer::Timer;
 
 pub(crate) use handlers::UpdateTurn;
-pub(crate) use journal::{Ending, Issued, Journal, Outcome, command};
+pub(crate) use journal::{Ending, Issued, Journal, Outcome};
 pub(crate) use locals::LocalTask;
 pub(crate) use mark::Mark;
 pub(crate) use marker::{MARKERS, VALUE};

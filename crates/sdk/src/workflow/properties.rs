@@ -9,13 +9,9 @@ use steadfast_proto::{
         UpsertWorkflowSearchAttributesCommandAttributes as Upsert, command::Attributes,
     },
     common::{Memo, Payload, SearchAttributes},
-    enums::CommandType,
 };
 
-use super::{
-    context::WorkflowContext,
-    journal::{Issued, command},
-};
+use super::{context::WorkflowContext, journal::Issued};
 use crate::payload::{self, CodecError};
 
 /// Memo and search attributes.
@@ -106,16 +102,10 @@ fn last_modify(commands: &mut [Issued]) -> Option<&mut Memo> {
 
 fn upsert_command(name: String, value: Payload) -> Command {
     let search_attributes = Some(SearchAttributes { indexed_fields: [(name, value)].into() });
-    command(
-        CommandType::UpsertWorkflowSearchAttributes,
-        Attributes::UpsertWorkflowSearchAttributesCommandAttributes(Upsert { search_attributes }),
-    )
+    Command::of(Upsert { search_attributes })
 }
 
 fn modify_command(key: String, value: Payload) -> Command {
     let upserted_memo = Some(Memo { fields: [(key, value)].into() });
-    command(
-        CommandType::ModifyWorkflowProperties,
-        Attributes::ModifyWorkflowPropertiesCommandAttributes(Modify { upserted_memo }),
-    )
+    Command::of(Modify { upserted_memo })
 }

@@ -6,16 +6,9 @@ use std::{
     time::Duration,
 };
 
-use steadfast_proto::{
-    command::{StartTimerCommandAttributes, command::Attributes},
-    enums::CommandType,
-};
+use steadfast_proto::command::{Command, StartTimerCommandAttributes};
 
-use super::{
-    context::WorkflowContext,
-    journal::{Kind, command},
-    pending::Pending,
-};
+use super::{context::WorkflowContext, journal::Kind, pending::Pending};
 use crate::{error::Cancelled, span};
 
 /// A wait that outlives the process. Dropped, it is cancelled.
@@ -44,8 +37,7 @@ impl Timer {
             timer_id: id.clone(),
             start_to_fire_timeout: Some(span::to_wire(span)),
         };
-        let start =
-            command(CommandType::StartTimer, Attributes::StartTimerCommandAttributes(attributes));
+        let start = Command::of(attributes);
         let slot = state.issue_with(Kind::Timer { id }, ctx.scope, start, exact);
         drop(state);
         Self { wait: Some(Pending::new(ctx.journal.clone(), slot)) }

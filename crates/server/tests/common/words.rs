@@ -101,7 +101,7 @@ pub(crate) fn complete(
         task,
         vec![Command {
             command_type: CommandType::CompleteWorkflowExecution.into(),
-            attributes: Some(Attributes::CompleteWorkflowExecutionCommandAttributes(attributes)),
+            attributes: Some(Attributes::from(attributes)),
             ..Command::default()
         }],
     )
@@ -122,7 +122,7 @@ pub(crate) fn call_activity(
         task,
         vec![Command {
             command_type: CommandType::ScheduleActivityTask.into(),
-            attributes: Some(Attributes::ScheduleActivityTaskCommandAttributes(attributes)),
+            attributes: Some(Attributes::from(attributes)),
             ..Command::default()
         }],
     )

@@ -2,13 +2,12 @@
 
 use serde_json::{Value, json};
 use steadfast_proto::{
-    command::{Command, ScheduleActivityTaskCommandAttributes, command::Attributes},
+    command::{Command, ScheduleActivityTaskCommandAttributes},
     common::{ActivityType, WorkflowType},
-    enums::CommandType,
     workflowservice as ws,
 };
 
-use super::rig::{Flow, command, policy, survives};
+use super::rig::{Flow, policy, survives};
 use crate::common::{QUEUE, answer, queue, seconds, soon, start, task_poll};
 
 impl Flow {
@@ -65,8 +64,7 @@ fn unattended(number: usize) -> Command {
         schedule_to_close_timeout: Some(seconds(100_000)),
         ..ScheduleActivityTaskCommandAttributes::default()
     };
-    let attributes = Attributes::ScheduleActivityTaskCommandAttributes(attributes);
-    command(CommandType::ScheduleActivityTask, attributes)
+    Command::of(attributes)
 }
 
 const FLOWS: usize = 24;

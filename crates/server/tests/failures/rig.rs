@@ -12,10 +12,9 @@ use steadfast_proto::{
     command::{
         CancelWorkflowExecutionCommandAttributes, Command,
         CompleteWorkflowExecutionCommandAttributes, FailWorkflowExecutionCommandAttributes,
-        ScheduleActivityTaskCommandAttributes, command::Attributes,
+        ScheduleActivityTaskCommandAttributes,
     },
     common::{ActivityType, Header, Payload, RetryPolicy, WorkflowType},
-    enums::CommandType,
     failure::{ApplicationFailureInfo, Failure, failure::FailureInfo},
     history::history_event::Attributes as Event,
     prost_types, workflowservice as ws,
@@ -346,8 +345,7 @@ fn call(step: &str, flow: Option<&WorkflowType>) -> Command {
         retry_policy: Some(if is_patient { hourly } else { once }),
         ..ScheduleActivityTaskCommandAttributes::default()
     };
-    let attributes = Attributes::ScheduleActivityTaskCommandAttributes(attributes);
-    command(CommandType::ScheduleActivityTask, attributes)
+    Command::of(attributes)
 }
 
 /// What kind of action a step is.
@@ -359,25 +357,18 @@ fn kind_of(step: &str) -> Option<Header> {
 
 fn complete() -> Command {
     let attributes = CompleteWorkflowExecutionCommandAttributes { result: None };
-    let attributes = Attributes::CompleteWorkflowExecutionCommandAttributes(attributes);
-    command(CommandType::CompleteWorkflowExecution, attributes)
+    Command::of(attributes)
 }
 
 fn fail() -> Command {
     let attributes =
         FailWorkflowExecutionCommandAttributes { failure: Some(failure("a step failed")) };
-    let attributes = Attributes::FailWorkflowExecutionCommandAttributes(attributes);
-    command(CommandType::FailWorkflowExecution, attributes)
+    Command::of(attributes)
 }
 
 fn cancel() -> Command {
     let attributes = CancelWorkflowExecutionCommandAttributes { details: None };
-    let attributes = Attributes::CancelWorkflowExecutionCommandAttributes(attributes);
-    command(CommandType::CancelWorkflowExecution, attributes)
-}
-
-pub(super) fn command(kind: CommandType, attributes: Attributes) -> Command {
-    Command { command_type: kind.into(), attributes: Some(attributes), ..Command::default() }
+    Command::of(attributes)
 }
 
 fn failure(cause: &str) -> Failure {

@@ -6,10 +6,8 @@ use steadfast_proto::{
     command::{
         Command, CompleteWorkflowExecutionCommandAttributes,
         FailWorkflowExecutionCommandAttributes, ScheduleActivityTaskCommandAttributes,
-        command::Attributes as Asked,
     },
     common::ActivityType,
-    enums::CommandType,
     history::history_event::Attributes,
     workflowservice as ws,
 };
@@ -86,32 +84,19 @@ fn ask() -> Command {
         retry_policy: Some(wire::policy(500, 0)),
         ..ScheduleActivityTaskCommandAttributes::default()
     };
-    command(
-        CommandType::ScheduleActivityTask,
-        Asked::ScheduleActivityTaskCommandAttributes(attributes),
-    )
+    Command::of(attributes)
 }
 
 fn complete(result: &str) -> Command {
     let result = Some(wire::payloads(result));
     let attributes = CompleteWorkflowExecutionCommandAttributes { result };
-    command(
-        CommandType::CompleteWorkflowExecution,
-        Asked::CompleteWorkflowExecutionCommandAttributes(attributes),
-    )
+    Command::of(attributes)
 }
 
 fn fail() -> Command {
     let failure = Some(wire::failure("the step failed", false));
     let attributes = FailWorkflowExecutionCommandAttributes { failure };
-    command(
-        CommandType::FailWorkflowExecution,
-        Asked::FailWorkflowExecutionCommandAttributes(attributes),
-    )
-}
-
-fn command(kind: CommandType, attributes: Asked) -> Command {
-    Command { command_type: kind.into(), attributes: Some(attributes), ..Command::default() }
+    Command::of(attributes)
 }
 
 async fn run_steps(world: Arc<World>) {

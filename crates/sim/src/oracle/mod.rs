@@ -176,7 +176,7 @@ pub(crate) async fn newest(world: &World, workflow_id: &str) -> Option<String> {
 pub(crate) async fn started(world: &World, workflow_id: &str, run_id: &str) -> Option<Started> {
     let events = history(world, workflow_id, run_id).await?;
     match events.into_iter().next()?.attributes? {
-        Attributes::WorkflowExecutionStartedEventAttributes(started) => Some(started),
+        Attributes::WorkflowExecutionStartedEventAttributes(started) => Some(*started),
         _ => None,
     }
 }

@@ -15,7 +15,6 @@ use steadfast_proto::{
         RequestCancelExternalWorkflowExecutionCommandAttributes,
         ScheduleActivityTaskCommandAttributes, SignalExternalWorkflowExecutionCommandAttributes,
         StartChildWorkflowExecutionCommandAttributes, StartTimerCommandAttributes,
-        command::Attributes,
     },
     common, enums,
 };
@@ -38,7 +37,7 @@ pub(crate) fn decide(workflow_id: &str, view: &View) -> Decision {
     let mut walk = Walk { workflow_id, view, commands: Vec::new(), words: Vec::new(), heard: 0 };
     if program.heeds_cancel && view.cancel_requested.is_some() {
         let wanted = CancelWorkflowExecutionCommandAttributes { details: None };
-        walk.want(enums::CommandType::CancelWorkflowExecution, wanted.into());
+        walk.commands.push(Command::of(wanted));
         return walk.decision(true);
     }
     for (number, step) in program.steps.iter().enumerate() {
@@ -124,7 +123,7 @@ impl Walk<'_> {
         if activity.ended.is_none() && !activity.cancel_requested {
             let wanted =
                 RequestCancelActivityTaskCommandAttributes { scheduled_event_id: activity.begun };
-            self.want(enums::CommandType::RequestCancelActivityTask, wanted.into());
+            self.commands.push(Command::of(wanted));
         }
         Some(format!("r{number}=timer"))
     }
@@ -149,7 +148,7 @@ impl Walk<'_> {
                 input: Some(wire::payloads(self.workflow_id)),
                 ..SignalExternalWorkflowExecutionCommandAttributes::default()
             };
-            self.want(enums::CommandType::SignalExternalWorkflowExecution, wanted.into());
+            self.commands.push(Command::of(wanted));
             return None;
         };
         told.ended.map(|(_, how)| format!("s{number}={}", how.word()))
@@ -163,7 +162,7 @@ impl Walk<'_> {
                 reason,
                 ..RequestCancelExternalWorkflowExecutionCommandAttributes::default()
             };
-            self.want(enums::CommandType::RequestCancelExternalWorkflowExecution, wanted.into());
+            self.commands.push(Command::of(wanted));
             return None;
         };
         stopped.ended.map(|(_, how)| format!("x{number}={}", how.word()))
@@ -200,7 +199,7 @@ impl Walk<'_> {
                 marker_name: name.clone(),
                 ..RecordMarkerCommandAttributes::default()
             };
-            self.want(enums::CommandType::RecordMarker, wanted.into());
+            self.commands.push(Command::of(wanted));
         }
         name
     }
@@ -215,14 +214,14 @@ impl Walk<'_> {
                 input: Some(wire::payloads(&next.to_string())),
                 ..ContinueAsNewWorkflowExecutionCommandAttributes::default()
             };
-            self.want(enums::CommandType::ContinueAsNewWorkflowExecution, wanted.into());
+            self.commands.push(Command::of(wanted));
         } else if end == End::Fail {
             let failure = Some(wire::failure(&self.words.join(","), false));
             let wanted = FailWorkflowExecutionCommandAttributes { failure };
-            self.want(enums::CommandType::FailWorkflowExecution, wanted.into());
+            self.commands.push(Command::of(wanted));
         } else {
             let wanted = CompleteWorkflowExecutionCommandAttributes { result };
-            self.want(enums::CommandType::CompleteWorkflowExecution, wanted.into());
+            self.commands.push(Command::of(wanted));
         }
     }
 
@@ -240,7 +239,7 @@ impl Walk<'_> {
             request_eager_execution: task.initial_ms.is_multiple_of(3),
             ..ScheduleActivityTaskCommandAttributes::default()
         };
-        self.want(enums::CommandType::ScheduleActivityTask, wanted.into());
+        self.commands.push(Command::of(wanted));
     }
 
     fn start_child(&mut self, id: &str, order: Order, care: Care) {
@@ -257,7 +256,7 @@ impl Walk<'_> {
             parent_close_policy: policy.into(),
             ..StartChildWorkflowExecutionCommandAttributes::default()
         };
-        self.want(enums::CommandType::StartChildWorkflowExecution, wanted.into());
+        self.commands.push(Command::of(wanted));
     }
 
     fn start_timer(&mut self, id: &str, millis: u64) {
@@ -265,20 +264,12 @@ impl Walk<'_> {
             timer_id: id.to_owned(),
             start_to_fire_timeout: wire::millis(millis),
         };
-        self.want(enums::CommandType::StartTimer, wanted.into());
+        self.commands.push(Command::of(wanted));
     }
 
     fn cancel_timer(&mut self, id: &str) {
         let wanted = CancelTimerCommandAttributes { timer_id: id.to_owned() };
-        self.want(enums::CommandType::CancelTimer, wanted.into());
-    }
-
-    fn want(&mut self, kind: enums::CommandType, attributes: Attributes) {
-        self.commands.push(Command {
-            command_type: kind.into(),
-            attributes: Some(attributes),
-            ..Command::default()
-        });
+        self.commands.push(Command::of(wanted));
     }
 }
 
