@@ -1,6 +1,6 @@
 //! A command, made from what it asks for.
 
-use crate::command::{Command, command::Attributes};
+use crate::generated::temporal::api::command::v1::{Command, command::Attributes};
 
 impl Command {
     /// The command of these attributes, of the type that they have.

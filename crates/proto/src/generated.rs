@@ -4,12 +4,21 @@
     missing_docs,
     clippy::all,
     clippy::pedantic,
+    clippy::allow_attributes,
+    clippy::allow_attributes_without_reason,
+    clippy::use_self,
     reason = "generated, and documented where the protocol is"
 )]
 #![cfg_attr(
     feature = "clients",
     expect(unused_qualifications, reason = "clients are generated for any place")
 )]
+#![cfg_attr(
+    feature = "payloads",
+    expect(deprecated, reason = "what is deprecated is seen as well")
+)]
 
 include!(concat!(env!("OUT_DIR"), "/messages.rs"));
 include!(concat!(env!("OUT_DIR"), "/attributes.rs"));
+#[cfg(feature = "payloads")]
+include!(concat!(env!("OUT_DIR"), "/payloads.rs"));

@@ -6,6 +6,8 @@
 
 mod command_of;
 pub mod generated;
+#[cfg(feature = "payloads")]
+mod payloads;
 
 pub use generated::google::rpc;
 pub use generated::temporal::api::{
@@ -17,6 +19,8 @@ pub use generated::temporal::api::{
     taskqueue::v1 as taskqueue, update::v1 as update, version::v1 as version, worker::v1 as worker,
     workflow::v1 as workflow, workflowservice::v1 as workflowservice,
 };
+#[cfg(feature = "payloads")]
+pub use payloads::EachPayload;
 pub use {prost, prost_types};
 
 /// The clients that call a server.

@@ -52,6 +52,7 @@ mod activity;
 mod app;
 mod call;
 mod client;
+mod codec;
 mod door;
 mod error;
 mod fields;
@@ -83,6 +84,7 @@ pub use client::{
     ScheduleSpec, ScheduleSummary, ScheduledStart, StartCall, UpdateCall, UpdateHandle,
     WorkflowError, WorkflowHandle,
 };
+pub use codec::PayloadCodec;
 #[cfg(feature = "remote")]
 pub use door::BadServer;
 pub use error::{

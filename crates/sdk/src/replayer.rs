@@ -8,6 +8,7 @@ use steadfast_proto::{
 };
 
 use crate::{
+    codec::{Codec, PayloadCodec},
     replay::{Broken, Execution, Work},
     workflow::Registry,
     workflow::{Workflow, WorkflowFn, WorkflowInfo},
@@ -31,6 +32,7 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub struct Replayer {
     registry: Registry,
+    codec: Codec,
 }
 
 /// Why a history was not replayed to its end.
@@ -78,9 +80,16 @@ impl Replayer {
         self
     }
 
+    /// Reads payloads by this codec, with which they were recorded.
+    #[must_use]
+    pub fn payload_codec(self, codec: impl PayloadCodec) -> Self {
+        Self { codec: Codec::new(codec), ..self }
+    }
+
     /// Replays events, the first one first. It is an error if the code does something else than
     /// they say, or less, or more.
-    pub fn replay(&self, events: Vec<HistoryEvent>) -> Result<(), ReplayError> {
+    pub fn replay(&self, mut events: Vec<HistoryEvent>) -> Result<(), ReplayError> {
+        self.codec.decode(&mut events).map_err(|error| Broken::Codec(error.message))?;
         let info = info(&events);
         let mut execution = Execution::new(Arc::new(self.registry.clone()), info);
         execution.advance(Work { events, ..Work::default() })?;

@@ -2,6 +2,7 @@
 
 mod basics;
 mod cadence;
+mod codec;
 mod common;
 mod edda;
 mod joining;

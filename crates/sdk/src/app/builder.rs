@@ -15,6 +15,7 @@ use super::{
 use crate::{
     activity::{Activity, ActivityFn, ActivityOptions},
     client::{Client, fresh_id},
+    codec::{Codec, PayloadCodec},
     door::{Access, Door},
     policy::{InvalidPolicy, RetryPolicy},
     span::FOREVER,
@@ -49,6 +50,7 @@ use crate::{
 pub struct AppBuilder {
     target: String,
     access: Access,
+    codec: Codec,
     namespace: String,
     task_queue: String,
     identity: Option<String>,
@@ -125,6 +127,7 @@ impl AppBuilder {
         Self {
             target,
             access: Access::default(),
+            codec: Codec::default(),
             namespace: "default".to_owned(),
             task_queue: "default".to_owned(),
             identity: None,
@@ -243,6 +246,11 @@ impl AppBuilder {
     pub fn tls_server_name(mut self, name: impl Into<String>) -> Self {
         self.access.server_name = Some(name.into());
         self
+    }
+
+    /// What all payloads go through on their way to the engine, and back: see [`PayloadCodec`].
+    pub fn payload_codec(self, codec: impl PayloadCodec) -> Self {
+        Self { codec: Codec::new(codec), ..self }
     }
 
     /// Who it is, in history.
@@ -409,7 +417,7 @@ impl AppBuilder {
                 (store, Some(file))
             }
             (None, Target::Memory) => (Arc::new(Memory::new()), None),
-            (None, Target::Server(address)) => return Ok((connect(address, &self.access)?, None)),
+            (None, Target::Server(address)) => return Ok((self.connect(address)?, None)),
         };
         let options = Options {
             clock: Arc::clone(&self.clock),
@@ -418,7 +426,20 @@ impl AppBuilder {
             ..Options::default()
         };
         let engine = Engine::open(store, options).await?;
-        Ok((Door::Embedded(engine.clone()), Some(Own { engine, file })))
+        let door = Door::embedded(engine.clone(), self.codec.clone());
+        Ok((door, Some(Own { engine, file })))
+    }
+
+    #[cfg(feature = "remote")]
+    fn connect(&self, address: &str) -> Result<Door, StartError> {
+        let remote = crate::door::Remote::new(address, &self.access)?;
+        Ok(Door::remote(remote, self.codec.clone()))
+    }
+
+    #[cfg(not(feature = "remote"))]
+    #[expect(clippy::unused_self, reason = "as with the feature")]
+    fn connect(&self, _: &str) -> Result<Door, StartError> {
+        Err(StartError::NoRemote)
     }
 }
 
@@ -426,16 +447,6 @@ impl AppBuilder {
 /// sleeping workflows wake nobody.
 fn unhurried() -> Limits {
     Limits { poll_wait: FOREVER, read_wait: FOREVER, ..Limits::default() }
-}
-
-#[cfg(feature = "remote")]
-fn connect(address: &str, access: &Access) -> Result<Door, StartError> {
-    Ok(Door::Remote(Box::new(crate::door::Remote::new(address, access)?)))
-}
-
-#[cfg(not(feature = "remote"))]
-fn connect(_: &str, _: &Access) -> Result<Door, StartError> {
-    Err(StartError::NoRemote)
 }
 
 /// How many polls of each kind are under way at a server.

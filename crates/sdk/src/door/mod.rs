@@ -11,9 +11,12 @@ use std::fmt;
 
 use steadfast_engine::{Code, Engine, Error};
 use steadfast_proto::{
+    EachPayload,
     operatorservice::{AddSearchAttributesRequest, AddSearchAttributesResponse},
     workflowservice as ws,
 };
+
+use crate::codec::Codec;
 
 pub(crate) use access::Access;
 #[cfg(feature = "remote")]
@@ -21,9 +24,19 @@ pub use remote::BadServer;
 #[cfg(feature = "remote")]
 pub(crate) use remote::Remote;
 
-/// The way to an engine.
+/// The way to an engine, and what becomes of payloads on it.
+///
+/// All calls are made by it, so that nothing leaves as it is when there is a codec. What a worker is
+/// given to do arrives as it came: whoever cannot read it has to say so to the engine.
+#[derive(Clone, Debug)]
+pub(crate) struct Door {
+    way: Way,
+    codec: Codec,
+}
+
+/// Where the engine is.
 #[derive(Clone)]
-pub(crate) enum Door {
+enum Way {
     /// In this process: nothing is serialised that is not stored.
     Embedded(Engine),
     /// A server of the same protocol.
@@ -31,20 +44,23 @@ pub(crate) enum Door {
     Remote(Box<Remote>),
 }
 
-/// One function a call, the same on both ways. The first word says how often a server is asked.
+/// One function a call, the same on both ways. The first word says how often a server is asked, the
+/// second what becomes of the answer.
 macro_rules! calls {
-    ($often:ident; $($name:ident: $request:ident -> $response:ident;)+) => {
+    ($often:ident, $arrival:ident; $($name:ident: $request:ident -> $response:ident;)+) => {
         impl Door {
             $(
                 pub(crate) async fn $name(
                     &self,
-                    request: ws::$request,
+                    mut request: ws::$request,
                 ) -> Result<ws::$response, Error> {
-                    match self {
-                        Self::Embedded(engine) => Box::pin(engine.$name(request)).await,
+                    self.codec.encode(&mut request)?;
+                    let answer = match &self.way {
+                        Way::Embedded(engine) => Box::pin(engine.$name(request)).await,
                         #[cfg(feature = "remote")]
-                        Self::Remote(remote) => Box::pin(remote.$name(request)).await,
-                    }
+                        Way::Remote(remote) => Box::pin(remote.$name(request)).await,
+                    };
+                    self.$arrival(answer)
                 }
             )+
         }
@@ -66,13 +82,18 @@ macro_rules! calls {
 }
 
 calls! {
-    once;
+    once, unread;
     poll_activity_task_queue: PollActivityTaskQueueRequest -> PollActivityTaskQueueResponse;
     poll_workflow_task_queue: PollWorkflowTaskQueueRequest -> PollWorkflowTaskQueueResponse;
 }
 
 calls! {
-    until_answered;
+    until_answered, unread;
+    respond_workflow_task_completed: RespondWorkflowTaskCompletedRequest -> RespondWorkflowTaskCompletedResponse;
+}
+
+calls! {
+    until_answered, read;
     count_workflow_executions: CountWorkflowExecutionsRequest -> CountWorkflowExecutionsResponse;
     create_schedule: CreateScheduleRequest -> CreateScheduleResponse;
     delete_schedule: DeleteScheduleRequest -> DeleteScheduleResponse;
@@ -98,7 +119,6 @@ calls! {
     respond_activity_task_failed: RespondActivityTaskFailedRequest -> RespondActivityTaskFailedResponse;
     respond_activity_task_failed_by_id: RespondActivityTaskFailedByIdRequest -> RespondActivityTaskFailedByIdResponse;
     respond_query_task_completed: RespondQueryTaskCompletedRequest -> RespondQueryTaskCompletedResponse;
-    respond_workflow_task_completed: RespondWorkflowTaskCompletedRequest -> RespondWorkflowTaskCompletedResponse;
     respond_workflow_task_failed: RespondWorkflowTaskFailedRequest -> RespondWorkflowTaskFailedResponse;
     signal_with_start_workflow_execution: SignalWithStartWorkflowExecutionRequest -> SignalWithStartWorkflowExecutionResponse;
     signal_workflow_execution: SignalWorkflowExecutionRequest -> SignalWorkflowExecutionResponse;
@@ -109,27 +129,57 @@ calls! {
 }
 
 impl Door {
+    /// The way to an engine in this process.
+    pub(crate) fn embedded(engine: Engine, codec: Codec) -> Self {
+        Self { way: Way::Embedded(engine), codec }
+    }
+
+    /// The way to a server.
+    #[cfg(feature = "remote")]
+    pub(crate) fn remote(remote: Remote, codec: Codec) -> Self {
+        Self { way: Way::Remote(Box::new(remote)), codec }
+    }
+
+    /// What payloads go through.
+    pub(crate) fn codec(&self) -> &Codec {
+        &self.codec
+    }
+
+    /// An answer, ready to be read.
+    fn read<A: EachPayload>(&self, answer: Result<A, Error>) -> Result<A, Error> {
+        let mut answer = answer.map_err(|error| self.codec.decode_error(error))?;
+        self.codec.decode(&mut answer)?;
+        Ok(answer)
+    }
+
+    /// An answer with work in it, as it came.
+    #[expect(clippy::unused_self, reason = "it is the other of two, of which one is chosen")]
+    fn unread<A>(&self, answer: Result<A, Error>) -> Result<A, Error> {
+        answer
+    }
+
     /// Makes search attributes known to a namespace.
     pub(crate) async fn add_search_attributes(
         &self,
         request: AddSearchAttributesRequest,
     ) -> Result<AddSearchAttributesResponse, Error> {
-        match self {
-            Self::Embedded(engine) => Box::pin(engine.add_search_attributes(request)).await,
+        match &self.way {
+            Way::Embedded(engine) => Box::pin(engine.add_search_attributes(request)).await,
             #[cfg(feature = "remote")]
-            Self::Remote(remote) => Box::pin(remote.add_search_attributes(request)).await,
+            Way::Remote(remote) => Box::pin(remote.add_search_attributes(request)).await,
         }
     }
 
     /// The same way, for a worker: what one inside the engine's process has in hand ends with it. A
     /// server learns with every call that the keys of attempts are wanted.
     pub(crate) fn for_worker(&self) -> Self {
-        match self {
-            Self::Embedded(engine) => {
-                Self::Embedded(engine.for_own_workers().with_attempt_keys_alone())
+        match &self.way {
+            Way::Embedded(engine) => {
+                let engine = engine.for_own_workers().with_attempt_keys_alone();
+                Self::embedded(engine, self.codec.clone())
             }
             #[cfg(feature = "remote")]
-            Self::Remote(_) => self.clone(),
+            Way::Remote(_) => self.clone(),
         }
     }
 
@@ -141,15 +191,15 @@ impl Door {
 
     /// The engine, if it is in this process.
     pub(crate) fn engine(&self) -> Option<&Engine> {
-        match self {
-            Self::Embedded(engine) => Some(engine),
+        match &self.way {
+            Way::Embedded(engine) => Some(engine),
             #[cfg(feature = "remote")]
-            Self::Remote(_) => None,
+            Way::Remote(_) => None,
         }
     }
 }
 
-impl fmt::Debug for Door {
+impl fmt::Debug for Way {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Embedded(_) => f.write_str("Embedded"),

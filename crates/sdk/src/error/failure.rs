@@ -273,6 +273,8 @@ impl fmt::Debug for Failure {
 
 /// The type of the failure of code that panicked.
 pub(crate) const PANIC: &str = "PanicError";
+/// The type of a failure whose cause is a payload that cannot be encoded or decoded.
+pub(crate) const PAYLOAD_CODEC: &str = "PayloadCodecError";
 /// The type of the failure of an attempt whose worker does not know the activity.
 pub(crate) const UNKNOWN_ACTIVITY: &str = "UnknownActivity";
 /// Who wrote the failure.

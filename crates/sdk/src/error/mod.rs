@@ -18,7 +18,7 @@ pub use terminal::TerminalError;
 
 pub(crate) use attempt::millis;
 pub(crate) use child::ALREADY_STARTED;
-pub(crate) use failure::{PANIC, UNKNOWN_ACTIVITY};
+pub(crate) use failure::{PANIC, PAYLOAD_CODEC, UNKNOWN_ACTIVITY};
 
 /// The work was cancelled, or the scope that it was begun in.
 ///

@@ -2,7 +2,7 @@
 
 use steadfast_proto::enums::WorkflowTaskFailedCause;
 
-use crate::error::Failure;
+use crate::error::{Failure, PAYLOAD_CODEC};
 
 /// The code does not do what history says it did.
 ///
@@ -56,6 +56,9 @@ pub enum Broken {
     /// The history does not begin with its beginning, or has a hole.
     #[error("the history is not whole: {0}")]
     Incomplete(String),
+    /// A payload cannot be decoded, or none of what the code says encoded.
+    #[error("{0}")]
+    Codec(String),
 }
 
 impl Broken {
@@ -63,9 +66,10 @@ impl Broken {
     pub(crate) fn cause(&self) -> WorkflowTaskFailedCause {
         match self {
             Self::NonDeterminism(_) => WorkflowTaskFailedCause::NonDeterministicError,
-            Self::Panic(_) | Self::UnknownWorkflow { .. } | Self::Incomplete(_) => {
-                WorkflowTaskFailedCause::WorkflowWorkerUnhandledFailure
-            }
+            Self::Panic(_)
+            | Self::UnknownWorkflow { .. }
+            | Self::Incomplete(_)
+            | Self::Codec(_) => WorkflowTaskFailedCause::WorkflowWorkerUnhandledFailure,
         }
     }
 
@@ -76,6 +80,7 @@ impl Broken {
             Self::Panic(_) => "PanicError",
             Self::UnknownWorkflow { .. } => "UnknownWorkflow",
             Self::Incomplete(_) => "IncompleteHistory",
+            Self::Codec(_) => PAYLOAD_CODEC,
         };
         Failure::new(self.to_string()).of_type(error_type)
     }

@@ -12,7 +12,8 @@ use super::Shared;
 use crate::{
     activity::{ActivityContext, ActivityInfo, Line, Write},
     call::Called,
-    error::{Failure, PANIC, UNKNOWN_ACTIVITY},
+    codec::is_final,
+    error::{Failure, PANIC, PAYLOAD_CODEC, UNKNOWN_ACTIVITY},
     span::{self, FOREVER},
     workflow::words,
 };
@@ -26,6 +27,9 @@ enum Ended {
 
 /// Runs an attempt and tells the engine how it ended.
 pub(crate) async fn run(shared: &Arc<Shared>, mut task: ws::PollActivityTaskQueueResponse) {
+    if let Err(error) = shared.door.codec().decode(&mut task) {
+        return tell(shared, task.task_token, &Line::default(), Err(undecodable(error))).await;
+    }
     let input = task.input.take();
     let info = ActivityInfo::of(&shared.settings.namespace, &mut task);
     let token = std::mem::take(&mut task.task_token);
@@ -64,6 +68,12 @@ pub(super) fn unknown(shared: &Shared, name: &str) -> Failure {
     // Another worker of the queue, or the next version of this one, may have it.
     Failure::new(format!("no activity {name:?} is registered here; there are {known:?}"))
         .of_type(UNKNOWN_ACTIVITY)
+}
+
+/// The failure of an attempt whose input or result the codec cannot change. Another worker of the queue
+/// may have another codec.
+fn undecodable(error: Error) -> Failure {
+    Failure::new(error.message).of_type(PAYLOAD_CODEC)
 }
 
 async fn watch(
@@ -153,7 +163,8 @@ async fn write(
         return Err(Failure::terminal(words));
     };
     let aside = Aside::new(move |db| writes.iter().try_for_each(|write| write(db)));
-    let request = completion(shared, task_token, result);
+    let mut request = completion(shared, task_token, result);
+    shared.door.codec().encode(&mut request).map_err(undecodable)?;
     match engine.respond_activity_task_completed_with(request, aside).await {
         Ok(_) => Ok(()),
         Err(AsideError::Failed { reason }) => Err(Failure::new(reason).of_type("WriteError")),
@@ -171,16 +182,19 @@ async fn tell(
     shared: &Arc<Shared>,
     token: Vec<u8>,
     line: &Line,
-    result: Result<Option<Payloads>, Failure>,
+    mut result: Result<Option<Payloads>, Failure>,
 ) {
     let mut failures = 0;
+    // What was not told yet is there for the next attempt.
+    let mut details = line.last_beat();
+    let mut encodable = true;
     loop {
         let told = match &result {
             Ok(result) => completed(shared, token.clone(), result.clone()).await,
             Err(failure) if failure.is_cancelled() && line.is_cancelled() => {
                 canceled(shared, token.clone()).await
             }
-            Err(failure) => failed(shared, token.clone(), line, failure.clone()).await,
+            Err(failure) => failed(shared, token.clone(), details.clone(), failure.clone()).await,
         };
         match told {
             Ok(()) => return,
@@ -189,6 +203,9 @@ async fn tell(
             {
                 tracing::warn!(%error, failures, "the server did not hear how an attempt ended");
                 shared.pause(&mut failures).await;
+            }
+            Err(error) if encodable && is_final(&error) => {
+                (encodable, details, result) = (false, None, Err(undecodable(error)));
             }
             Err(error) => {
                 tracing::debug!(%error, "the end of an attempt came too late");
@@ -224,14 +241,13 @@ fn completion(
 async fn failed(
     shared: &Shared,
     task_token: Vec<u8>,
-    line: &Line,
+    last_heartbeat_details: Option<Payloads>,
     failure: Failure,
 ) -> Result<(), Error> {
     let request = ws::RespondActivityTaskFailedRequest {
         task_token,
         failure: Some(failure.into_wire()),
-        // What was not told yet is there for the next attempt.
-        last_heartbeat_details: line.last_beat(),
+        last_heartbeat_details,
         identity: shared.settings.identity.clone(),
         namespace: shared.settings.namespace.clone(),
         ..ws::RespondActivityTaskFailedRequest::default()

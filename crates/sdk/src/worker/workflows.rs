@@ -5,7 +5,7 @@ use std::sync::Arc;
 use steadfast_engine::Error;
 use steadfast_proto::{
     command::command::Attributes as C,
-    common::WorkflowExecution,
+    common::{Payloads, WorkflowExecution},
     enums::{QueryResultType, TaskQueueKind},
     history::HistoryEvent,
     taskqueue::{StickyExecutionAttributes, TaskQueue},
@@ -18,6 +18,8 @@ use super::{
     local::{Local, Unanswered},
 };
 use crate::{
+    codec::is_final,
+    error::Failure,
     replay::{Answer, Broken, Execution, Work},
     span,
     workflow::WorkflowInfo,
@@ -96,7 +98,14 @@ async fn answer(
     let mut local = Local::new(shared, &run);
     let mut kept = shared.cache.take(&run.run_id);
     loop {
-        let (mut execution, events) = prepare(shared, &mut task, kept).await?;
+        let prepared = prepare(shared, &mut task, kept).await;
+        let (mut execution, events) = match prepared {
+            Err(error) if is_final(&error) => {
+                fail(shared, task.task_token, &run, &Broken::Codec(error.message)).await?;
+                return Ok(None);
+            }
+            prepared => prepared?,
+        };
         let work = Work {
             events,
             messages: std::mem::take(&mut task.messages),
@@ -147,6 +156,7 @@ async fn prepare(
     task: &mut ws::PollWorkflowTaskQueueResponse,
     kept: Option<Execution>,
 ) -> Result<(Execution, Vec<HistoryEvent>), Error> {
+    shared.door.codec().decode(task)?;
     let run = task.workflow_execution.clone().unwrap_or_default();
     let mut events = task.history.take().map(|history| history.events).unwrap_or_default();
     let token = std::mem::take(&mut task.next_page_token);
@@ -179,6 +189,7 @@ async fn complete(
     goes_on: bool,
 ) -> Result<ws::RespondWorkflowTaskCompletedResponse, Error> {
     let slots = reserve_eager(shared, &mut answer);
+    let token = task_token.clone();
     let request = ws::RespondWorkflowTaskCompletedRequest {
         task_token,
         commands: answer.commands,
@@ -197,7 +208,11 @@ async fn complete(
         }),
         ..ws::RespondWorkflowTaskCompletedRequest::default()
     };
-    let mut response = shared.door.respond_workflow_task_completed(request).await?;
+    let taken = shared.door.respond_workflow_task_completed(request).await;
+    if let Some(error) = taken.as_ref().err().filter(|error| is_final(error)) {
+        fail(shared, token, run, &Broken::Codec(error.message.clone())).await?;
+    }
+    let mut response = taken?;
     for activity_id in answer.cancelled {
         shared.attempts.cancel(&run.run_id, &activity_id);
     }
@@ -255,35 +270,56 @@ async fn answer_query(
     shared: &Shared,
     mut task: ws::PollWorkflowTaskQueueResponse,
 ) -> Result<(), Error> {
-    let query = task.query.take().unwrap_or_default();
-    let run_id = task.workflow_execution.clone().unwrap_or_default().run_id;
-    let answered = if let Some(execution) = shared.cache.take_settled(&run_id) {
-        let answered = execution.query(&query);
-        shared.cache.put(run_id, execution);
-        answered
-    } else {
-        // Not kept: it has seen events that the next workflow task brings again.
-        let (mut execution, events) = prepare(shared, &mut task, None).await?;
-        let replayed = execution.replay(events);
-        replayed.map_err(|broken| broken.to_failure()).and_then(|()| execution.query(&query))
+    let answered = match said(shared, &mut task).await {
+        Err(error) if is_final(&error) => Err(Broken::Codec(error.message).to_failure()),
+        answered => answered?,
     };
     let mut request = ws::RespondQueryTaskCompletedRequest {
         task_token: task.task_token,
         namespace: shared.settings.namespace.clone(),
         ..ws::RespondQueryTaskCompletedRequest::default()
     };
+    let mut refusal = request.clone();
     match answered {
         Ok(result) => {
             request.completed_type = QueryResultType::Answered.into();
             request.query_result = result;
         }
-        Err(failure) => {
-            request.completed_type = QueryResultType::Failed.into();
-            failure.message().clone_into(&mut request.error_message);
-            request.failure = Some(failure.into_wire());
-        }
+        Err(failure) => refuse(&mut request, failure),
     }
-    shared.door.respond_query_task_completed(request).await.map(drop)
+    match shared.door.respond_query_task_completed(request).await {
+        Err(error) if is_final(&error) => {
+            refuse(&mut refusal, Broken::Codec(error.message).to_failure());
+            shared.door.respond_query_task_completed(refusal).await.map(drop)
+        }
+        told => told.map(drop),
+    }
+}
+
+/// What the run's code says to a query.
+async fn said(
+    shared: &Shared,
+    task: &mut ws::PollWorkflowTaskQueueResponse,
+) -> Result<Result<Option<Payloads>, Failure>, Error> {
+    let run_id = task.workflow_execution.clone().unwrap_or_default().run_id;
+    if let Some(execution) = shared.cache.take_settled(&run_id) {
+        let mut query = task.query.take().unwrap_or_default();
+        let decoded = shared.door.codec().decode(&mut query);
+        let answered = decoded.map(|()| execution.query(&query));
+        shared.cache.put(run_id, execution);
+        return answered;
+    }
+    // Not kept: it has seen events that the next workflow task brings again.
+    let (mut execution, events) = prepare(shared, task, None).await?;
+    let query = task.query.take().unwrap_or_default();
+    let replayed = execution.replay(events);
+    Ok(replayed.map_err(|broken| broken.to_failure()).and_then(|()| execution.query(&query)))
+}
+
+fn refuse(request: &mut ws::RespondQueryTaskCompletedRequest, failure: Failure) {
+    request.completed_type = QueryResultType::Failed.into();
+    failure.message().clone_into(&mut request.error_message);
+    request.failure = Some(failure.into_wire());
 }
 
 fn normal(shared: &Shared) -> TaskQueue {
