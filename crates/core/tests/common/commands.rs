@@ -14,7 +14,6 @@ use steadfast_proto::{
 use super::words::Call;
 
 /// One command, and the message that goes with it if it speaks to an update.
-#[expect(clippy::too_many_lines, reason = "one arm a command")]
 pub(crate) fn command(run: &Run, call: &Call) -> (Option<Command>, Option<Message>) {
     let attributes = match call.name.as_str() {
         "schedule" => Attributes::from(schedule(call)),
