@@ -3,7 +3,10 @@
 use std::{error::Error, future::Future, time::Duration};
 
 use anyhow::{Context as _, Result};
-use steadfast_proto::clients::{HealthClient, OperatorServiceClient, WorkflowServiceClient};
+use steadfast_proto::{
+    EachPayload,
+    clients::{HealthClient, OperatorServiceClient, WorkflowServiceClient},
+};
 use tonic::{
     Code, Request, Response, Status,
     codec::CompressionEncoding::Gzip,
@@ -13,6 +16,7 @@ use tonic::{
 };
 
 use crate::{
+    codec::{Codec, CodecArgs},
     credentials::{Credentials, variable},
     trouble::Trouble,
 };
@@ -24,6 +28,9 @@ pub(crate) struct Connection {
     /// The server, as host:port [default: 127.0.0.1:7233; env also: `TEMPORAL_ADDRESS`]
     #[arg(long, global = true, env = "STEADFAST_ADDRESS", value_name = "HOST:PORT")]
     address: Option<String>,
+
+    #[command(flatten)]
+    codec: CodecArgs,
 
     #[command(flatten)]
     credentials: Credentials,
@@ -38,6 +45,7 @@ pub(crate) struct Client {
     pub(crate) namespace: String,
     pub(crate) identity: String,
     address: String,
+    codec: Option<Codec>,
 }
 
 /// What calls go through.
@@ -47,6 +55,8 @@ impl Connection {
     /// Connects, or says what to do.
     pub(crate) async fn connect(&self) -> Result<Client> {
         let address = self.address();
+        let namespace = self.credentials.namespace();
+        let codec = self.codec.codec(&namespace, self.credentials.timeout())?;
         let endpoint = self.endpoint(&address)?;
         let channel = endpoint.connect().await.map_err(|error| unreachable_at(&address, &error))?;
         let headers = self.headers()?;
@@ -58,9 +68,10 @@ impl Connection {
             workflow,
             operator: OperatorServiceClient::new(line.clone()),
             health: HealthClient::new(line),
-            namespace: self.credentials.namespace(),
+            namespace,
             identity: self.credentials.identity(),
             address,
+            codec,
         })
     }
 
@@ -122,14 +133,29 @@ impl Connection {
 }
 
 impl Client {
-    /// The answer to a call, or what to do about there being none.
-    pub(crate) fn answer<'a, T>(
+    /// A request, as those see it who have only the server's view.
+    pub(crate) async fn encoded<T: EachPayload>(&self, mut request: T) -> Result<T> {
+        if let Some(codec) = &self.codec {
+            codec.encode(&mut request).await?;
+        }
+        Ok(request)
+    }
+
+    /// The answer to a call, ready to be read, or what to do about there being none.
+    pub(crate) fn answer<'a, T: EachPayload>(
         &'a self,
         call: impl Future<Output = Result<Response<T>, Status>> + 'a,
     ) -> impl Future<Output = Result<T>> + 'a {
         // Calls hold their requests, some of which are large.
         let call = Box::pin(call);
-        async { call.await.map(Response::into_inner).map_err(|status| self.told(&status)) }
+        async {
+            let answer = call.await.map_err(|status| self.told(&status))?;
+            let mut answer = answer.into_inner();
+            if let Some(codec) = &self.codec {
+                codec.decode(&mut answer).await?;
+            }
+            Ok(answer)
+        }
     }
 
     fn told(&self, status: &Status) -> anyhow::Error {

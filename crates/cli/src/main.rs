@@ -22,6 +22,7 @@ mod attempts;
 mod batch;
 mod caller;
 mod client;
+mod codec;
 mod completion;
 mod config;
 mod credentials;

@@ -110,6 +110,7 @@ impl Many {
             operation: Some(operation),
             ..StartBatchOperationRequest::default()
         };
+        let request = client.encoded(request).await?;
         client.answer(client.workflow.clone().start_batch_operation(request)).await?;
         view.answer_value(&json!({ "batchJobId": job_id }), || {
             format!(

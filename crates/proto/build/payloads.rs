@@ -11,8 +11,9 @@ const ENDS: [&str; 2] = [".temporal.api.common.v1.Payload", ".google.protobuf.An
 /// Where no way goes: an engine reads what is in there.
 const CLOSED: [&str; 2] =
     [".temporal.api.common.v1.Header", ".temporal.api.common.v1.SearchAttributes"];
-/// All messages of this package can be walked, even if there is nothing to be found.
-const CALLS: &str = ".temporal.api.workflowservice.v1.";
+/// All messages of these packages can be walked, even if there is nothing to be found.
+const CALLS: [&str; 3] =
+    [".temporal.api.workflowservice.v1.", ".temporal.api.operatorservice.v1.", ".grpc.health.v1."];
 
 /// Messages by their full names, with what a Rust path to them is made of.
 type Messages<'a> = BTreeMap<String, Message<'a>>;
@@ -31,7 +32,8 @@ pub(crate) fn code(api: &FileDescriptorSet) -> String {
     }
     let leading = leading(&messages);
     let wanted = messages.iter().filter(|(name, _)| {
-        !ENDS.contains(&name.as_str()) && (leading.contains(*name) || name.starts_with(CALLS))
+        !ENDS.contains(&name.as_str())
+            && (leading.contains(*name) || CALLS.iter().any(|package| name.starts_with(package)))
     });
     wanted
         .filter(|(_, it)| !is_entry(it.message))

@@ -59,6 +59,7 @@ pub(super) async fn complete(args: &CompleteArgs, client: &Client, view: &View) 
         identity: client.identity.clone(),
         ..RespondActivityTaskCompletedByIdRequest::default()
     };
+    let request = client.encoded(request).await?;
     client.answer(client.workflow.clone().respond_activity_task_completed_by_id(request)).await?;
     changed(view, &args.run, "completed", &format!("activity {}", args.activity_id))
 }
@@ -85,6 +86,7 @@ pub(super) async fn fail(args: &FailArgs, client: &Client, view: &View) -> Resul
         identity: client.identity.clone(),
         ..RespondActivityTaskFailedByIdRequest::default()
     };
+    let request = client.encoded(request).await?;
     client.answer(client.workflow.clone().respond_activity_task_failed_by_id(request)).await?;
     changed(view, &args.run, "failed", &format!("activity {}", args.activity_id))
 }

@@ -2,25 +2,24 @@
 //!
 //! A connection a call: a command makes few, and none is made before the first.
 
+mod host;
 mod tls;
 
 use std::{fmt::Write as _, time::Duration};
 
 use anyhow::{Context as _, Result};
 use http::{
-    Method, Request, Response, StatusCode,
+    Method, Request, StatusCode,
     header::{AUTHORIZATION, CONTENT_TYPE, HOST},
 };
-use http_body_util::{BodyExt as _, Full};
-use hyper::{
-    body::{Bytes, Incoming},
-    client::conn::http1,
-};
-use hyper_util::rt::TokioIo;
+use http_body_util::Full;
+use hyper::body::Bytes;
 use serde_json::Value;
-use tokio::net::TcpStream;
 
-use self::tls::Secured;
+pub(crate) use self::{
+    host::{Host, Silence},
+    tls::Secured,
+};
 use crate::{credentials::Credentials, trouble::Trouble};
 
 /// Where the server's HTTP door is, and who calls.
@@ -38,8 +37,7 @@ pub(crate) struct HttpConnection {
 /// Somebody who can call.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
-    host: String,
-    secured: Option<Secured>,
+    host: Host,
     authorization: Option<String>,
     timeout: Duration,
     pub(crate) namespace: String,
@@ -63,8 +61,7 @@ impl HttpConnection {
             None
         };
         Ok(Caller {
-            host: bare.to_owned(),
-            secured,
+            host: Host { address: bare.to_owned(), secured },
             authorization: self.credentials.authorization(),
             timeout: self.credentials.timeout(),
             namespace: self.credentials.namespace(),
@@ -109,24 +106,31 @@ impl Caller {
             Ok(answer) => answer,
             Err(_) => Err(Trouble::unreachable(format!(
                 "the server at {} did not answer in time; --command-timeout gives it longer",
-                self.host
+                self.host.address
             ))),
         }
     }
 
     async fn ask(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value> {
         let request = self.request(method, path, body)?;
-        let broken = |error: hyper::Error| {
-            Trouble::unreachable(format!(
-                "the server at {} broke off ({error}); if it speaks TLS, so must --tls, and \
-                 if it does not, nothing may say so",
-                self.host
-            ))
-        };
-        let response = self.send(request).await?.map_err(broken)?;
-        let status = response.status();
-        let bytes = response.into_body().collect().await.map_err(broken)?.to_bytes();
+        let (status, bytes) =
+            self.host.ask(request).await.map_err(|silence| self.unanswered(silence))?;
         self.read(status, &bytes)
+    }
+
+    fn unanswered(&self, silence: Silence) -> anyhow::Error {
+        let address = &self.host.address;
+        match silence {
+            Silence::Unreachable(error) => Trouble::unreachable(format!(
+                "cannot reach the server at {address} ({error}); start one with `steadfast serve`, or \
+                 name another with --http-address"
+            )),
+            Silence::Untrusted(error) => error,
+            Silence::Broken(error) => Trouble::unreachable(format!(
+                "the server at {address} broke off ({error}); if it speaks TLS, so must --tls, and \
+                 if it does not, nothing may say so"
+            )),
+        }
     }
 
     fn request(
@@ -139,7 +143,7 @@ impl Caller {
         let mut request = Request::builder()
             .method(method)
             .uri(format!("/api/v1/namespaces/{namespace}/{path}"))
-            .header(HOST, &self.host)
+            .header(HOST, &self.host.address)
             .header(CONTENT_TYPE, "application/json")
             .header("steadfast-identity", &self.identity);
         if let Some(authorization) = &self.authorization {
@@ -151,55 +155,31 @@ impl Caller {
         })
     }
 
-    async fn send(
-        &self,
-        request: Request<Full<Bytes>>,
-    ) -> Result<hyper::Result<Response<Incoming>>> {
-        let stream = TcpStream::connect(&self.host).await.map_err(|error| {
-            Trouble::unreachable(format!(
-                "cannot reach the server at {} ({error}); start one with `steadfast serve`, or \
-                 name another with --http-address",
-                self.host
-            ))
-        })?;
-        let sent = match &self.secured {
-            None => exchange(TokioIo::new(stream), request).await,
-            Some(secured) => exchange(TokioIo::new(secured.connect(stream).await?), request).await,
-        };
-        Ok(sent)
-    }
-
     /// The value in an answer, or what to do about there being none.
     fn read(&self, status: StatusCode, bytes: &[u8]) -> Result<Value> {
         let said = serde_json::from_slice::<Value>(bytes);
         if status.is_success() {
-            return said
-                .with_context(|| format!("the server at {} did not answer JSON", self.host));
+            return said.with_context(|| {
+                format!("the server at {} did not answer JSON", self.host.address)
+            });
         }
         let said = said.unwrap_or_default();
         let message = said["error"]["message"].as_str().map(str::to_owned);
         let message = message.unwrap_or_else(|| {
-            format!("the server at {} answered {status}: is it a Steadfast server?", self.host)
+            format!(
+                "the server at {} answered {status}: is it a Steadfast server?",
+                self.host.address
+            )
         });
         Err(match status {
             StatusCode::NOT_FOUND => Trouble::not_found(message),
             StatusCode::UNAUTHORIZED => anyhow::anyhow!("{message}; name a key with --api-key"),
             StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT => Trouble::unreachable(
-                format!("the server at {} is not available: {message}", self.host),
+                format!("the server at {} is not available: {message}", self.host.address),
             ),
             _ => anyhow::anyhow!("{message}"),
         })
     }
-}
-
-async fn exchange<I>(io: I, request: Request<Full<Bytes>>) -> hyper::Result<Response<Incoming>>
-where
-    I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
-{
-    let (mut sender, connection) = http1::handshake(io).await?;
-    // It carries the answer's body, too; it ends with the connection.
-    tokio::spawn(connection);
-    sender.send_request(request).await
 }
 
 /// A text as a part of a path or of a query.

@@ -70,6 +70,7 @@ pub(super) async fn create(args: &CreateArgs, client: &Client, view: &View) -> R
         search_attributes: search_attributes(&args.schedule_search_attribute),
         ..CreateScheduleRequest::default()
     };
+    let request = client.encoded(request).await?;
     client.answer(client.workflow.clone().create_schedule(request)).await?;
     view.answer_value(&json!({ "scheduleId": id }), || format!("made schedule {id}"))
 }
@@ -89,6 +90,7 @@ pub(super) async fn update(args: &UpdateArgs, client: &Client, view: &View) -> R
         request_id: fresh_id(),
         ..UpdateScheduleRequest::default()
     };
+    let request = client.encoded(request).await?;
     client.answer(client.workflow.clone().update_schedule(request)).await?;
     view.answer_value(&json!({ "scheduleId": id }), || format!("changed schedule {id}"))
 }

@@ -45,6 +45,7 @@ pub(super) async fn run(args: &Args, client: &Client, view: &View) -> Result<()>
         query: Some(query),
         query_reject_condition: args.reject_condition.unwrap_or_default().into(),
     };
+    let request = client.encoded(request).await?;
     let answer = client.answer(client.workflow.clone().query_workflow(patient(request))).await?;
     if let Some(rejected) = &answer.query_rejected {
         bail!("the query was not asked: the run is {}", status(rejected.status));

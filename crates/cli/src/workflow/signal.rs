@@ -74,6 +74,7 @@ pub(super) async fn run(args: &Args, client: &Client, view: &View) -> Result<()>
         request_id: fresh_id(),
         ..SignalWorkflowExecutionRequest::default()
     };
+    let request = client.encoded(request).await?;
     client.answer(client.workflow.clone().signal_workflow_execution(request)).await?;
     view.answer_value(&json!({ "workflowId": workflow_id, "signalName": args.name }), || {
         format!("signalled workflow {workflow_id}")
@@ -107,6 +108,7 @@ pub(super) async fn with_start(args: &WithStartArgs, client: &Client, view: &Vie
         user_metadata: info.user_metadata,
         ..SignalWithStartWorkflowExecutionRequest::default()
     };
+    let request = client.encoded(request).await?;
     let mut call = client.workflow.clone();
     let answer = client.answer(call.signal_with_start_workflow_execution(request)).await?;
     let (id, run) = (info.workflow_id, answer.run_id);

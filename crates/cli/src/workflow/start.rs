@@ -85,6 +85,7 @@ async fn start(args: &Args, client: &Client) -> Result<WorkflowExecution> {
         user_metadata: info.user_metadata,
         ..StartWorkflowExecutionRequest::default()
     };
+    let request = client.encoded(request).await?;
     let started = client.answer(client.workflow.clone().start_workflow_execution(request)).await?;
     Ok(WorkflowExecution { workflow_id: info.workflow_id, run_id: started.run_id })
 }

@@ -104,6 +104,7 @@ async fn call(
         request: Some(Request { meta: Some(meta), input: Some(input), ..Request::default() }),
         ..UpdateWorkflowExecutionRequest::default()
     };
+    let request = client.encoded(request).await?;
     loop {
         let mut call = client.workflow.clone();
         let call = call.update_workflow_execution(patient(request.clone()));

@@ -1,6 +1,7 @@
 //! The commands as a user meets them: the real binary against a real server.
 
 mod activities;
+mod codec;
 mod dev;
 mod failures;
 mod rig;
