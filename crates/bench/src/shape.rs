@@ -145,14 +145,7 @@ const WORDS: [&str; 25] = [
 
 /// A small payload, as a real one has a few dozen bytes.
 pub(crate) fn payloads() -> common::Payloads {
-    let encoding = ("encoding".to_owned(), b"json/plain".to_vec());
-    common::Payloads {
-        payloads: vec![common::Payload {
-            metadata: [encoding].into_iter().collect(),
-            data: br#"{"order":"4711","amount":1250}"#.to_vec(),
-            ..common::Payload::default()
-        }],
-    }
+    common::Payloads { payloads: vec![common::Payload::json(r#"{"order":"4711","amount":1250}"#)] }
 }
 
 fn is_completion(event: &HistoryEvent) -> bool {

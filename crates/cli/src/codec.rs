@@ -176,8 +176,8 @@ impl Codec {
 
 impl Written {
     fn of(payload: &Payload) -> Self {
-        let encode = |bytes: &Vec<u8>| BASE64_STANDARD.encode(bytes);
-        let metadata = payload.metadata.iter().map(|(key, it)| (key.clone(), encode(it)));
+        let encode = |bytes: &[u8]| BASE64_STANDARD.encode(bytes);
+        let metadata = payload.metadata.iter().map(|(key, it)| (key.to_owned(), encode(it)));
         Self { metadata: metadata.collect(), data: encode(&payload.data) }
     }
 

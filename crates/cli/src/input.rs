@@ -42,8 +42,7 @@ impl Input {
     }
 
     fn payload(&self, name: &str, data: Vec<u8>) -> Result<Payload> {
-        let mut payload = Payload { data, ..Payload::default() };
-        payload.metadata.insert("encoding".to_owned(), b"json/plain".to_vec());
+        let mut payload = Payload::json(data);
         for Pair { key, value } in &self.metadata {
             payload.metadata.insert(key.clone(), value.clone().into_bytes());
         }
@@ -108,8 +107,7 @@ pub(crate) fn payload_map<M: FromIterator<(String, Payload)>>(pairs: &[Pair]) ->
     let payload = |value: &String| {
         let is_json = serde_json::from_str::<Value>(value).is_ok();
         let data = if is_json { value.clone() } else { Value::from(value.clone()).to_string() };
-        let metadata = [("encoding".to_owned(), b"json/plain".to_vec())].into();
-        Payload { metadata, data: data.into_bytes(), ..Payload::default() }
+        Payload::json(data)
     };
     by_key.into_iter().map(|(key, value)| (key.clone(), payload(value))).collect()
 }

@@ -49,7 +49,7 @@ pub enum BadHeader {
 /// The header field for a policy.
 pub fn to_payload(draft: &Draft) -> common::Payload {
     // A draft has no map with keys that are not texts, the one thing that JSON cannot say.
-    payload(serde_json::to_vec(draft).unwrap_or_default())
+    common::Payload::json(serde_json::to_vec(draft).unwrap_or_default())
 }
 
 /// The policy in an activity's header, if there is one.
@@ -58,7 +58,7 @@ pub fn of_header(
     bytes_max: usize,
 ) -> Result<Option<Policy>, BadHeader> {
     let Some(payload) = field(header, HEADER) else { return Ok(None) };
-    let encoding = payload.metadata.get("encoding").map_or(&[][..], Vec::as_slice);
+    let encoding = payload.metadata.get("encoding").unwrap_or_default();
     if encoding != JSON {
         return Err(BadHeader::Encoding(String::from_utf8_lossy(encoding).into_owned()));
     }
@@ -89,7 +89,7 @@ pub fn of_text(text: &str, bytes_max: usize) -> Result<Policy, BadHeader> {
 
 /// The header field for an activity's kind.
 pub fn kind_to_payload(kind: &str) -> common::Payload {
-    payload(serde_json::Value::from(kind).to_string().into_bytes())
+    common::Payload::json(serde_json::Value::from(kind).to_string())
 }
 
 /// The kind in an activity's header; empty if there is none.
@@ -184,16 +184,7 @@ fn write(policy: RetryPolicy) -> common::RetryPolicy {
 
 /// A JSON document as a payload.
 pub fn json(document: &str) -> common::Payload {
-    payload(document.as_bytes().to_vec())
-}
-
-fn payload(data: Vec<u8>) -> common::Payload {
-    let encoding = ("encoding".to_owned(), JSON.to_vec());
-    common::Payload {
-        metadata: [encoding].into_iter().collect(),
-        data,
-        ..common::Payload::default()
-    }
+    common::Payload::json(document)
 }
 
 const JSON: &[u8] = b"json/plain";

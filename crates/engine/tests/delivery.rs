@@ -265,5 +265,5 @@ async fn the_build_that_did_a_task_is_in_the_history() {
     let seen = rig.describe("order-1").await.expect("a run").workflow_execution_info;
     let shown = seen.and_then(|it| it.search_attributes).expect("attributes").indexed_fields;
     assert_eq!(shown["BuildIds"].data, br#"["unversioned","unversioned:1.0"]"#);
-    assert_eq!(shown["BuildIds"].metadata["type"], b"KeywordList");
+    assert_eq!(&shown["BuildIds"].metadata["type"], b"KeywordList");
 }

@@ -4,7 +4,7 @@ use steadfast_engine::{Code, policy};
 use steadfast_proto::{
     activity::ActivityOptions,
     command::Command,
-    common::{Header, Payload, Payloads},
+    common::{Header, Metadata, Payload, Payloads},
     failure::{Failure, failure::FailureInfo},
     prost_types::FieldMask,
     workflowservice as ws,
@@ -272,7 +272,7 @@ async fn a_policy_that_only_its_sender_can_read_is_refused() {
     let rig = Rig::new().await;
     rig.start("order-1").await;
     let task = rig.next_task(QUEUE).await;
-    let metadata = [("encoding".to_owned(), b"binary/encrypted".to_vec())].into_iter().collect();
+    let metadata = Metadata::encoding("binary/encrypted");
     let sealed = Payload { metadata, ..policy::to_payload(&Draft::default()) };
     let refused = rig.complete_task(&task, vec![with_header(sealed)]).await.expect_err("sealed");
     let message = refused.message;

@@ -359,7 +359,7 @@ async fn search_attributes_come_with_their_types_and_are_gone_when_emptied() {
     let of_workflow = action(described.schedule.as_mut().expect("set")).search_attributes.clone();
     for told in [&described.search_attributes, &of_workflow] {
         let fields = &told.as_ref().expect("attributes").indexed_fields;
-        assert_eq!(fields["Customer"].metadata["type"], b"Keyword");
+        assert_eq!(&fields["Customer"].metadata["type"], b"Keyword");
     }
     let update = ws::UpdateScheduleRequest {
         namespace: NAMESPACE.to_owned(),

@@ -3,11 +3,18 @@
 mod attributes;
 mod payloads;
 
-use std::{env, fs, io, path::PathBuf};
+use std::{
+    env, fs,
+    io::{self, Write as _},
+    path::PathBuf,
+};
 
 use prost::Message as _;
 use prost_types::{FileDescriptorProto, FileDescriptorSet};
 use tonic_prost_build::Config;
+
+/// What is written by hand.
+const PAYLOAD: &str = ".temporal.api.common.v1.Payload";
 
 #[expect(clippy::print_stdout, reason = "that is how a build is told")]
 fn main() -> io::Result<()> {
@@ -35,13 +42,18 @@ fn write_messages(api: FileDescriptorSet) -> io::Result<()> {
     let mut config = Config::new();
     config.enable_type_names();
     config.include_file("messages.rs");
+    config.extern_path(PAYLOAD, "crate::payload::Payload");
     for message in attributes::BOXED {
         config.boxed(format!(".{message}.attributes"));
     }
     tonic_prost_build::configure()
         .build_server(false)
         .build_client(has_feature("CLIENTS"))
-        .compile_fds_with_config(api, config)
+        .compile_fds_with_config(api, config)?;
+    // It is where those look for it who know the protocol.
+    let mut common =
+        fs::OpenOptions::new().append(true).open(path("temporal.api.common.v1.rs")?)?;
+    common.write_all(b"pub use crate::{metadata::Metadata, payload::{self, Payload}};\n")
 }
 
 /// What a client that asks for the API's description is given: the services and all that they
@@ -74,7 +86,12 @@ fn has_feature(name: &str) -> bool {
 }
 
 fn write(name: &str, content: impl AsRef<[u8]>) -> io::Result<()> {
-    fs::write(PathBuf::from(variable("OUT_DIR")?).join(name), content)
+    fs::write(path(name)?, content)
+}
+
+/// Of something that is generated.
+fn path(name: &str) -> io::Result<PathBuf> {
+    Ok(PathBuf::from(variable("OUT_DIR")?).join(name))
 }
 
 fn variable(name: &str) -> io::Result<String> {

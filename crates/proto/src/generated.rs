@@ -2,16 +2,13 @@
 
 #![expect(
     missing_docs,
+    unused_qualifications,
     clippy::all,
     clippy::pedantic,
     clippy::allow_attributes,
     clippy::allow_attributes_without_reason,
     clippy::use_self,
     reason = "generated, and documented where the protocol is"
-)]
-#![cfg_attr(
-    feature = "clients",
-    expect(unused_qualifications, reason = "clients are generated for any place")
 )]
 #![cfg_attr(
     feature = "payloads",

@@ -6,6 +6,8 @@
 
 mod command_of;
 pub mod generated;
+mod metadata;
+pub mod payload;
 #[cfg(feature = "payloads")]
 mod payloads;
 

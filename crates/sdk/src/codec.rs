@@ -29,9 +29,8 @@ use steadfast_proto::{EachPayload, common::Payload};
 ///
 /// impl PayloadCodec for Rot {
 ///     fn encode(&self, payload: Payload) -> Result<Payload, Box<dyn std::error::Error + Send + Sync>> {
-///         let data = payload.encode_to_vec().iter().map(|byte| byte.wrapping_add(self.0)).collect();
-///         let metadata = [("encoding".to_owned(), b"binary/rot".to_vec())].into();
-///         Ok(Payload { metadata, data, ..Payload::default() })
+///         let data = payload.encode_to_vec().into_iter().map(|byte| byte.wrapping_add(self.0));
+///         Ok(Payload::encoded("binary/rot", data.collect::<Vec<u8>>()))
 ///     }
 ///
 ///     fn decode(&self, payload: Payload) -> Result<Payload, Box<dyn std::error::Error + Send + Sync>> {

@@ -11,7 +11,8 @@ use steadfast_proto::{
 
 const ENCODING: &str = "encoding";
 const JSON: &[u8] = b"json/plain";
-const NULL: &[u8] = b"binary/null";
+const NULL: &[u8] = NULL_NAME.as_bytes();
+const NULL_NAME: &str = "binary/null";
 
 /// A value that cannot be turned into what history keeps, or history that is not such a value.
 ///
@@ -58,9 +59,9 @@ pub(crate) fn encode<T: Serialize + ?Sized>(value: &T) -> Result<Payload, CodecE
     let expected = std::any::type_name::<T>();
     let data = serde_json::to_vec(value).map_err(|error| CodecError::Encode { expected, error })?;
     if data == b"null" {
-        return Ok(labelled(NULL, Vec::new()));
+        return Ok(null());
     }
-    Ok(labelled(JSON, data))
+    Ok(Payload::json(data))
 }
 
 /// One value, as the list of arguments that the wire has everywhere.
@@ -71,7 +72,7 @@ pub(crate) fn encode_one<T: Serialize + ?Sized>(value: &T) -> Result<Option<Payl
 /// The value of a payload.
 pub(crate) fn decode<T: DeserializeOwned>(payload: &Payload) -> Result<T, CodecError> {
     let expected = std::any::type_name::<T>();
-    let encoding = payload.metadata.get(ENCODING).map(Vec::as_slice);
+    let encoding = payload.metadata.get(ENCODING);
     let data = match encoding {
         Some(NULL) => b"null",
         Some(JSON) => payload.data.as_slice(),
@@ -89,7 +90,7 @@ pub(crate) fn decode_one<T: DeserializeOwned>(
 ) -> Result<T, CodecError> {
     match payloads.and_then(|list| list.payloads.first()) {
         Some(payload) => decode(payload),
-        None => decode(&labelled(NULL, Vec::new())),
+        None => decode(&null()),
     }
 }
 
@@ -99,7 +100,6 @@ pub(crate) fn summary(text: &str) -> Option<UserMetadata> {
     Some(UserMetadata { summary: Some(summary), ..UserMetadata::default() })
 }
 
-fn labelled(encoding: &[u8], data: Vec<u8>) -> Payload {
-    let metadata = [(ENCODING.to_owned(), encoding.to_vec())].into();
-    Payload { metadata, data, ..Payload::default() }
+fn null() -> Payload {
+    Payload::encoded(NULL_NAME, Vec::new())
 }

@@ -54,7 +54,7 @@ impl PayloadCodec for Turn {
     }
 
     fn decode(&self, payload: Payload) -> Coded {
-        match payload.metadata.get("key").map(Vec::as_slice) {
+        match payload.metadata.get("key") {
             None => return Ok(payload),
             Some(key) if key != [self.key()] => return Err("it has another key".into()),
             Some(_) => {}

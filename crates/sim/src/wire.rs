@@ -17,14 +17,7 @@ pub(crate) const QUEUE: &str = "work";
 
 /// A text as a payload.
 pub(crate) fn payloads(text: &str) -> Payloads {
-    let encoding = ("encoding".to_owned(), b"json/plain".to_vec());
-    Payloads {
-        payloads: vec![Payload {
-            metadata: [encoding].into_iter().collect(),
-            data: format!("{text:?}").into_bytes(),
-            ..Payload::default()
-        }],
-    }
+    Payloads { payloads: vec![Payload::json(format!("{text:?}"))] }
 }
 
 /// The text in a payload that [`payloads`] made.

@@ -104,7 +104,7 @@ fn payload(message: &DynamicMessage) -> Value {
     let Ok(payload) = steadfast_proto::common::Payload::decode(bytes.as_slice()) else {
         return raw();
     };
-    match payload.metadata.get("encoding").map(Vec::as_slice) {
+    match payload.metadata.get("encoding") {
         Some(b"binary/null") => Value::Null,
         Some(b"json/plain" | b"json/protobuf") => {
             serde_json::from_slice(&payload.data).unwrap_or_else(|_| raw())
@@ -158,14 +158,9 @@ mod tests {
 
     fn info() -> WorkflowExecutionInfo {
         let execution = WorkflowExecution { workflow_id: "w".into(), run_id: "r".into() };
-        let payload = |encoding: &str, data: &str| Payload {
-            metadata: [("encoding".to_owned(), encoding.as_bytes().to_vec())].into(),
-            data: data.as_bytes().to_vec(),
-            ..Payload::default()
-        };
         let fields = [
-            ("text".to_owned(), payload("json/plain", r#"{"b":1,"a":[true]}"#)),
-            ("bytes".to_owned(), payload("binary/plain", "xyz")),
+            ("text".to_owned(), Payload::json(r#"{"b":1,"a":[true]}"#)),
+            ("bytes".to_owned(), Payload::encoded("binary/plain", "xyz")),
         ];
         WorkflowExecutionInfo {
             execution: Some(execution),

@@ -29,8 +29,7 @@ fn masked(bytes: &[u8]) -> Vec<u8> {
 
 impl PayloadCodec for Mask {
     fn encode(&self, payload: Payload) -> Coded {
-        let metadata = [("encoding".to_owned(), b"binary/masked".to_vec())].into();
-        Ok(Payload { metadata, data: masked(&payload.encode_to_vec()), ..Payload::default() })
+        Ok(Payload::encoded("binary/masked", masked(&payload.encode_to_vec())))
     }
 
     fn decode(&self, payload: Payload) -> Coded {
@@ -105,9 +104,9 @@ fn read(payload: &Value) -> Payload {
 }
 
 fn written(payload: &Payload) -> Value {
-    let text = |bytes: &Vec<u8>| BASE64_STANDARD.encode(bytes);
+    let text = |bytes: &[u8]| BASE64_STANDARD.encode(bytes);
     let metadata: BTreeMap<_, _> =
-        payload.metadata.iter().map(|(key, it)| (key.clone(), text(it))).collect();
+        payload.metadata.iter().map(|(key, it)| (key.to_owned(), text(it))).collect();
     json!({ "metadata": metadata, "data": text(&payload.data) })
 }
 

@@ -180,8 +180,7 @@ fn failure(kind: &str, message: &str) -> Failure {
 }
 
 fn json(text: &str) -> Payloads {
-    let metadata = [("encoding".to_owned(), b"json/plain".to_vec())].into();
-    Payloads { payloads: vec![Payload { metadata, data: text.into(), ..Payload::default() }] }
+    Payloads { payloads: vec![Payload::json(text)] }
 }
 
 fn queue() -> TaskQueue {

@@ -54,9 +54,11 @@ pub(crate) fn known_values(attributes: &SearchAttributes, schema: &Schema) -> Ve
 /// has said of a type stays.
 pub(crate) fn with_types(mut attributes: SearchAttributes, schema: &Schema) -> SearchAttributes {
     for (name, payload) in &mut attributes.indexed_fields {
-        if let Some(kind) = schema.settable(name) {
+        if let Some(kind) = schema.settable(name)
+            && payload.metadata.get(TYPE).is_none()
+        {
             let kind = schema::type_name(kind).as_bytes().to_vec();
-            payload.metadata.entry(TYPE.to_owned()).or_insert(kind);
+            payload.metadata.insert(TYPE.to_owned(), kind);
         }
     }
     attributes

@@ -35,12 +35,7 @@ pub(crate) fn execution(workflow_id: &str, run_id: &str) -> WorkflowExecution {
 }
 
 pub(crate) fn payload(json: &str) -> Payload {
-    let encoding = ("encoding".to_owned(), b"json/plain".to_vec());
-    Payload {
-        metadata: [encoding].into_iter().collect(),
-        data: json.as_bytes().to_vec(),
-        ..Payload::default()
-    }
+    Payload::json(json)
 }
 
 pub(crate) fn payloads(text: &str) -> Payloads {

@@ -60,7 +60,7 @@ fn a_closed_run_is_shown_in_full() {
     assert_eq!(info.root_execution.unwrap().run_id, "root-run");
     assert_eq!(info.memo.unwrap().fields["note"].data, b"1");
     let attributes = info.search_attributes.unwrap().indexed_fields;
-    assert_eq!(attributes["MyInt"].metadata["type"], b"Int");
+    assert_eq!(&attributes["MyInt"].metadata["type"], b"Int");
 }
 
 #[test]
@@ -94,8 +94,8 @@ fn groups_are_named_by_their_status() {
     assert_eq!(answer.count, 42);
     let shown = answer.groups.iter().map(|group| {
         let [value] = group.group_values.as_slice() else { panic!("one value a group") };
-        assert_eq!(value.metadata["encoding"], b"json/plain");
-        assert_eq!(value.metadata["type"], b"Keyword");
+        assert_eq!(&value.metadata["encoding"], b"json/plain");
+        assert_eq!(&value.metadata["type"], b"Keyword");
         (String::from_utf8_lossy(&value.data).into_owned(), group.count)
     });
     let expected = [(r#""Running""#.to_owned(), 4), (r#""Completed""#.to_owned(), 38)];

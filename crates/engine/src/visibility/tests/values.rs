@@ -163,11 +163,11 @@ fn what_the_schema_forgot_is_left_out_of_the_index_but_not_of_the_answer() {
     let all = attributes([("Gone", raw("1")), ("MyInt", raw("1")), ("MyBool", raw("\"x\""))]);
     assert_eq!(text(&known_values(&all, &schema())), "MyInt=1");
     let answer = with_types(all, &schema());
-    let kind = |name: &str| answer.indexed_fields[name].metadata["type"].clone();
+    let kind = |name: &str| answer.indexed_fields[name].metadata["type"].to_vec();
     assert_eq!(kind("MyBool"), b"Int", "as it was sent");
     assert_eq!(kind("Gone"), b"Int", "as it was sent");
     let mut untyped = raw("true");
     untyped.metadata.remove("type");
     let answer = with_types(attributes([("MyBool", untyped)]), &schema());
-    assert_eq!(answer.indexed_fields["MyBool"].metadata["type"], b"Bool", "by the schema");
+    assert_eq!(&answer.indexed_fields["MyBool"].metadata["type"], b"Bool", "by the schema");
 }

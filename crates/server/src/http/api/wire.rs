@@ -272,8 +272,7 @@ impl<'de> Visitor<'de> for StatesVisitor {
 
 /// A value of JSON as workers read it.
 pub(super) fn payload(value: &Value) -> Payload {
-    let metadata = [("encoding".to_owned(), b"json/plain".to_vec())].into();
-    Payload { metadata, data: value.to_string().into_bytes(), ..Payload::default() }
+    Payload::json(value.to_string())
 }
 
 /// Arguments as workers read them.
