@@ -67,13 +67,13 @@ impl Codec {
     }
 
     /// Makes a message ready to leave. After an error it is not to be used.
-    pub(crate) fn encode(&self, message: &mut impl EachPayload) -> Result<(), Error> {
+    pub(crate) fn encode(&self, message: &mut impl EachPayload) -> Result<(), Unchanged> {
         let Some(codec) = &self.0 else { return Ok(()) };
         change(message, "encode", |payload| codec.encode(payload))
     }
 
     /// Makes a message ready to be read. After an error it is not to be used.
-    pub(crate) fn decode(&self, message: &mut impl EachPayload) -> Result<(), Error> {
+    pub(crate) fn decode(&self, message: &mut impl EachPayload) -> Result<(), Unchanged> {
         let Some(codec) = &self.0 else { return Ok(()) };
         change(message, "decode", |payload| codec.decode(payload))
     }
@@ -89,12 +89,19 @@ impl Codec {
     }
 }
 
-/// Whether this error is that of a codec, or as bad: asking again does not help.
-pub(crate) fn is_final(error: &Error) -> bool {
-    error.code == Code::Internal
+/// A payload that the codec cannot change.
+#[derive(Debug)]
+pub(crate) struct Unchanged {
+    pub(crate) message: String,
 }
 
-fn change<F>(message: &mut impl EachPayload, doing: &str, change: F) -> Result<(), Error>
+impl From<Unchanged> for Error {
+    fn from(Unchanged { message }: Unchanged) -> Self {
+        Self { code: Code::Internal, message, detail: None }
+    }
+}
+
+fn change<F>(message: &mut impl EachPayload, doing: &str, change: F) -> Result<(), Unchanged>
 where
     F: Fn(Payload) -> Result<Payload, Box<dyn std::error::Error + Send + Sync>>,
 {
@@ -113,7 +120,7 @@ where
     });
     wrong.map_or(Ok(()), |error| {
         let message = format!("the payload codec could not {doing} a payload: {error}");
-        Err(Error { code: Code::Internal, message, detail: None })
+        Err(Unchanged { message })
     })
 }
 

@@ -11,7 +11,6 @@ use std::fmt;
 
 use steadfast_engine::{Code, Engine, Error};
 use steadfast_proto::{
-    EachPayload,
     operatorservice::{AddSearchAttributesRequest, AddSearchAttributesResponse},
     workflowservice as ws,
 };
@@ -24,10 +23,10 @@ pub use remote::BadServer;
 #[cfg(feature = "remote")]
 pub(crate) use remote::Remote;
 
-/// The way to an engine, and what becomes of payloads on it.
+/// The way to an engine, and what payloads go through on it.
 ///
-/// All calls are made by it, so that nothing leaves as it is when there is a codec. What a worker is
-/// given to do arrives as it came: whoever cannot read it has to say so to the engine.
+/// All calls are made by it, so that nothing leaves as it is when there is a codec. A worker has one
+/// without: what its codec cannot change it has to tell the engine.
 #[derive(Clone, Debug)]
 pub(crate) struct Door {
     way: Way,
@@ -44,10 +43,9 @@ enum Way {
     Remote(Box<Remote>),
 }
 
-/// One function a call, the same on both ways. The first word says how often a server is asked, the
-/// second what becomes of the answer.
+/// One function a call, the same on both ways. The first word says how often a server is asked.
 macro_rules! calls {
-    ($often:ident, $arrival:ident; $($name:ident: $request:ident -> $response:ident;)+) => {
+    ($often:ident; $($name:ident: $request:ident -> $response:ident;)+) => {
         impl Door {
             $(
                 pub(crate) async fn $name(
@@ -60,7 +58,9 @@ macro_rules! calls {
                         #[cfg(feature = "remote")]
                         Way::Remote(remote) => Box::pin(remote.$name(request)).await,
                     };
-                    self.$arrival(answer)
+                    let mut answer = answer.map_err(|error| self.codec.decode_error(error))?;
+                    self.codec.decode(&mut answer)?;
+                    Ok(answer)
                 }
             )+
         }
@@ -82,18 +82,13 @@ macro_rules! calls {
 }
 
 calls! {
-    once, unread;
+    once;
     poll_activity_task_queue: PollActivityTaskQueueRequest -> PollActivityTaskQueueResponse;
     poll_workflow_task_queue: PollWorkflowTaskQueueRequest -> PollWorkflowTaskQueueResponse;
 }
 
 calls! {
-    until_answered, unread;
-    respond_workflow_task_completed: RespondWorkflowTaskCompletedRequest -> RespondWorkflowTaskCompletedResponse;
-}
-
-calls! {
-    until_answered, read;
+    until_answered;
     count_workflow_executions: CountWorkflowExecutionsRequest -> CountWorkflowExecutionsResponse;
     create_schedule: CreateScheduleRequest -> CreateScheduleResponse;
     delete_schedule: DeleteScheduleRequest -> DeleteScheduleResponse;
@@ -119,6 +114,7 @@ calls! {
     respond_activity_task_failed: RespondActivityTaskFailedRequest -> RespondActivityTaskFailedResponse;
     respond_activity_task_failed_by_id: RespondActivityTaskFailedByIdRequest -> RespondActivityTaskFailedByIdResponse;
     respond_query_task_completed: RespondQueryTaskCompletedRequest -> RespondQueryTaskCompletedResponse;
+    respond_workflow_task_completed: RespondWorkflowTaskCompletedRequest -> RespondWorkflowTaskCompletedResponse;
     respond_workflow_task_failed: RespondWorkflowTaskFailedRequest -> RespondWorkflowTaskFailedResponse;
     signal_with_start_workflow_execution: SignalWithStartWorkflowExecutionRequest -> SignalWithStartWorkflowExecutionResponse;
     signal_workflow_execution: SignalWorkflowExecutionRequest -> SignalWorkflowExecutionResponse;
@@ -140,24 +136,6 @@ impl Door {
         Self { way: Way::Remote(Box::new(remote)), codec }
     }
 
-    /// What payloads go through.
-    pub(crate) fn codec(&self) -> &Codec {
-        &self.codec
-    }
-
-    /// An answer, ready to be read.
-    fn read<A: EachPayload>(&self, answer: Result<A, Error>) -> Result<A, Error> {
-        let mut answer = answer.map_err(|error| self.codec.decode_error(error))?;
-        self.codec.decode(&mut answer)?;
-        Ok(answer)
-    }
-
-    /// An answer with work in it, as it came.
-    #[expect(clippy::unused_self, reason = "it is the other of two, of which one is chosen")]
-    fn unread<A>(&self, answer: Result<A, Error>) -> Result<A, Error> {
-        answer
-    }
-
     /// Makes search attributes known to a namespace.
     pub(crate) async fn add_search_attributes(
         &self,
@@ -170,17 +148,18 @@ impl Door {
         }
     }
 
-    /// The same way, for a worker: what one inside the engine's process has in hand ends with it. A
-    /// server learns with every call that the keys of attempts are wanted.
-    pub(crate) fn for_worker(&self) -> Self {
-        match &self.way {
+    /// The same way, for a worker, and the codec, which is the worker's business: what one inside the
+    /// engine's process has in hand ends with it. A server learns with every call that the keys of
+    /// attempts are wanted.
+    pub(crate) fn for_worker(&self) -> (Self, Codec) {
+        let way = match &self.way {
             Way::Embedded(engine) => {
-                let engine = engine.for_own_workers().with_attempt_keys_alone();
-                Self::embedded(engine, self.codec.clone())
+                Way::Embedded(engine.for_own_workers().with_attempt_keys_alone())
             }
             #[cfg(feature = "remote")]
-            Way::Remote(_) => self.clone(),
-        }
+            Way::Remote(_) => self.way.clone(),
+        };
+        (Self { way, codec: Codec::default() }, self.codec.clone())
     }
 
     /// Whether somebody who waits for something that will come may ask again after this error, as often

@@ -14,6 +14,7 @@ use steadfast_proto::{
 
 use super::{ActivityError, Cancelled, ChildError, HeartbeatError, TerminalError};
 use crate::{
+    codec::Unchanged,
     name,
     payload::{self, CodecError},
     span,
@@ -268,6 +269,13 @@ impl fmt::Debug for Failure {
             Some(cause) => write!(f, "; caused by {cause:?}"),
             None => Ok(()),
         }
+    }
+}
+
+/// Another worker of the queue may have another codec: it may be tried again.
+impl From<Unchanged> for Failure {
+    fn from(unchanged: Unchanged) -> Self {
+        Self::new(unchanged.message).of_type(PAYLOAD_CODEC)
     }
 }
 

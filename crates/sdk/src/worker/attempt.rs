@@ -5,15 +5,15 @@ use std::{convert::Infallible, panic::AssertUnwindSafe, sync::Arc, time::Duratio
 
 use futures_util::FutureExt as _;
 use steadfast_engine::{AsideError, Code, Error};
-use steadfast_proto::{common::Payloads, workflowservice as ws};
+use steadfast_proto::{common::Payloads, failure as wire, workflowservice as ws};
 use steadfast_store::Aside;
 
 use super::Shared;
 use crate::{
     activity::{ActivityContext, ActivityInfo, Line, Write},
     call::Called,
-    codec::is_final,
-    error::{Failure, PANIC, PAYLOAD_CODEC, UNKNOWN_ACTIVITY},
+    codec::{Codec, Unchanged},
+    error::{Failure, PANIC, UNKNOWN_ACTIVITY},
     span::{self, FOREVER},
     workflow::words,
 };
@@ -27,8 +27,9 @@ enum Ended {
 
 /// Runs an attempt and tells the engine how it ended.
 pub(crate) async fn run(shared: &Arc<Shared>, mut task: ws::PollActivityTaskQueueResponse) {
-    if let Err(error) = shared.door.codec().decode(&mut task) {
-        return tell(shared, task.task_token, &Line::default(), Err(undecodable(error))).await;
+    if let Err(unchanged) = shared.codec.decode(&mut task) {
+        let failed = Err(unchanged.into());
+        return tell(shared, task.task_token, &Line::default(), failed).await;
     }
     let input = task.input.take();
     let info = ActivityInfo::of(&shared.settings.namespace, &mut task);
@@ -68,12 +69,6 @@ pub(super) fn unknown(shared: &Shared, name: &str) -> Failure {
     // Another worker of the queue, or the next version of this one, may have it.
     Failure::new(format!("no activity {name:?} is registered here; there are {known:?}"))
         .of_type(UNKNOWN_ACTIVITY)
-}
-
-/// The failure of an attempt whose input or result the codec cannot change. Another worker of the queue
-/// may have another codec.
-fn undecodable(error: Error) -> Failure {
-    Failure::new(error.message).of_type(PAYLOAD_CODEC)
 }
 
 async fn watch(
@@ -124,13 +119,14 @@ async fn beat(
     token: &[u8],
     details: Option<Payloads>,
 ) -> Result<ws::RecordActivityTaskHeartbeatResponse, Error> {
-    let request = ws::RecordActivityTaskHeartbeatRequest {
+    let mut request = ws::RecordActivityTaskHeartbeatRequest {
         task_token: token.to_vec(),
         details,
         identity: shared.settings.identity.clone(),
         namespace: shared.settings.namespace.clone(),
         ..ws::RecordActivityTaskHeartbeatRequest::default()
     };
+    shared.codec.encode(&mut request)?;
     shared.door.record_activity_task_heartbeat(request).await
 }
 
@@ -164,7 +160,7 @@ async fn write(
     };
     let aside = Aside::new(move |db| writes.iter().try_for_each(|write| write(db)));
     let mut request = completion(shared, task_token, result);
-    shared.door.codec().encode(&mut request).map_err(undecodable)?;
+    shared.codec.encode(&mut request).map_err(Failure::from)?;
     match engine.respond_activity_task_completed_with(request, aside).await {
         Ok(_) => Ok(()),
         Err(AsideError::Failed { reason }) => Err(Failure::new(reason).of_type("WriteError")),
@@ -176,25 +172,63 @@ async fn write(
     }
 }
 
+/// How an attempt ended, as the engine is told.
+#[derive(Clone)]
+enum End {
+    Completed(Option<Payloads>),
+    Canceled,
+    Failed {
+        failure: wire::Failure,
+        /// Heartbeats that were not told yet are there for the next attempt.
+        details: Option<Payloads>,
+    },
+}
+
+impl End {
+    fn of(line: &Line, result: Result<Option<Payloads>, Failure>) -> Self {
+        match result {
+            Ok(result) => Self::Completed(result),
+            Err(failure) if failure.is_cancelled() && line.is_cancelled() => Self::Canceled,
+            Err(failure) => {
+                Self::Failed { failure: failure.into_wire(), details: line.last_beat() }
+            }
+        }
+    }
+
+    fn encoded(mut self, codec: &Codec) -> Result<Self, Unchanged> {
+        match &mut self {
+            Self::Completed(result) => result.iter_mut().try_for_each(|it| codec.encode(it))?,
+            Self::Canceled => {}
+            Self::Failed { failure, details } => {
+                codec.encode(failure)?;
+                details.iter_mut().try_for_each(|it| codec.encode(it))?;
+            }
+        }
+        Ok(self)
+    }
+}
+
 /// Tells the engine how an attempt ended. What it does not hear is told again, for as long as there is
 /// this worker: work that was done is not done again because nobody was there when it ended.
 async fn tell(
     shared: &Arc<Shared>,
     token: Vec<u8>,
     line: &Line,
-    mut result: Result<Option<Payloads>, Failure>,
+    result: Result<Option<Payloads>, Failure>,
 ) {
+    let end = End::of(line, result);
+    let end = end.encoded(&shared.codec).unwrap_or_else(|unchanged| {
+        // What has no payloads can always be told.
+        End::Failed { failure: Failure::from(unchanged).into_wire(), details: None }
+    });
     let mut failures = 0;
-    // What was not told yet is there for the next attempt.
-    let mut details = line.last_beat();
-    let mut encodable = true;
     loop {
-        let told = match &result {
-            Ok(result) => completed(shared, token.clone(), result.clone()).await,
-            Err(failure) if failure.is_cancelled() && line.is_cancelled() => {
-                canceled(shared, token.clone()).await
+        let told = match end.clone() {
+            End::Completed(result) => completed(shared, token.clone(), result).await,
+            End::Canceled => canceled(shared, token.clone()).await,
+            End::Failed { failure, details } => {
+                failed(shared, token.clone(), details, failure).await
             }
-            Err(failure) => failed(shared, token.clone(), details.clone(), failure.clone()).await,
         };
         match told {
             Ok(()) => return,
@@ -203,9 +237,6 @@ async fn tell(
             {
                 tracing::warn!(%error, failures, "the server did not hear how an attempt ended");
                 shared.pause(&mut failures).await;
-            }
-            Err(error) if encodable && is_final(&error) => {
-                (encodable, details, result) = (false, None, Err(undecodable(error)));
             }
             Err(error) => {
                 tracing::debug!(%error, "the end of an attempt came too late");
@@ -242,11 +273,11 @@ async fn failed(
     shared: &Shared,
     task_token: Vec<u8>,
     last_heartbeat_details: Option<Payloads>,
-    failure: Failure,
+    failure: wire::Failure,
 ) -> Result<(), Error> {
     let request = ws::RespondActivityTaskFailedRequest {
         task_token,
-        failure: Some(failure.into_wire()),
+        failure: Some(failure),
         last_heartbeat_details,
         identity: shared.settings.identity.clone(),
         namespace: shared.settings.namespace.clone(),

@@ -23,7 +23,7 @@ use tokio::{
 };
 
 use self::{activities::Attempts, cache::Cache, room::Room};
-use crate::{activity::Surroundings, door::Door, state::States, workflow::Registry};
+use crate::{activity::Surroundings, codec::Codec, door::Door, state::States, workflow::Registry};
 
 /// How much a worker does at once.
 #[derive(Clone, Debug)]
@@ -44,6 +44,8 @@ pub(crate) struct Settings {
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) door: Door,
+    /// What payloads go through, which `door` does not do for a worker.
+    pub(crate) codec: Codec,
     pub(crate) registry: Arc<Registry>,
     pub(crate) settings: Settings,
     pub(crate) clock: Arc<dyn Clock>,
@@ -69,7 +71,7 @@ pub(crate) struct Worker {
 impl Worker {
     /// Starts a worker on the current runtime.
     pub(crate) fn start(
-        door: Door,
+        (door, codec): (Door, Codec),
         registry: Arc<Registry>,
         settings: Settings,
         clock: Arc<dyn Clock>,
@@ -79,6 +81,7 @@ impl Worker {
         let room = Room::new(settings.activities_at_once, settings.activities_per_second, &clock);
         let shared = Arc::new(Shared {
             door,
+            codec,
             registry,
             cache: Cache::new(settings.cached_workflows),
             attempts: Attempts::default(),

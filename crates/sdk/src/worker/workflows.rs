@@ -18,7 +18,6 @@ use super::{
     local::{Local, Unanswered},
 };
 use crate::{
-    codec::is_final,
     error::Failure,
     replay::{Answer, Broken, Execution, Work},
     span,
@@ -98,14 +97,12 @@ async fn answer(
     let mut local = Local::new(shared, &run);
     let mut kept = shared.cache.take(&run.run_id);
     loop {
-        let prepared = prepare(shared, &mut task, kept).await;
-        let (mut execution, events) = match prepared {
-            Err(error) if is_final(&error) => {
-                fail(shared, task.task_token, &run, &Broken::Codec(error.message)).await?;
-                return Ok(None);
-            }
-            prepared => prepared?,
-        };
+        let (mut execution, mut events) = prepare(shared, &mut task, kept).await?;
+        let decoded = shared.codec.decode(&mut events);
+        if let Err(unchanged) = decoded.and_then(|()| shared.codec.decode(&mut task)) {
+            fail(shared, task.task_token, &run, &Broken::Codec(unchanged.message)).await?;
+            return Ok(None);
+        }
         let work = Work {
             events,
             messages: std::mem::take(&mut task.messages),
@@ -150,13 +147,12 @@ async fn ask(
     Ok((execution.answer()?, goes_on))
 }
 
-/// The run's execution, and the events that are new to it.
+/// The run's execution, and the events that are new to it, as they came.
 async fn prepare(
     shared: &Shared,
     task: &mut ws::PollWorkflowTaskQueueResponse,
     kept: Option<Execution>,
 ) -> Result<(Execution, Vec<HistoryEvent>), Error> {
-    shared.door.codec().decode(task)?;
     let run = task.workflow_execution.clone().unwrap_or_default();
     let mut events = task.history.take().map(|history| history.events).unwrap_or_default();
     let token = std::mem::take(&mut task.next_page_token);
@@ -189,8 +185,7 @@ async fn complete(
     goes_on: bool,
 ) -> Result<ws::RespondWorkflowTaskCompletedResponse, Error> {
     let slots = reserve_eager(shared, &mut answer);
-    let token = task_token.clone();
-    let request = ws::RespondWorkflowTaskCompletedRequest {
+    let mut request = ws::RespondWorkflowTaskCompletedRequest {
         task_token,
         commands: answer.commands,
         messages: answer.messages,
@@ -208,11 +203,12 @@ async fn complete(
         }),
         ..ws::RespondWorkflowTaskCompletedRequest::default()
     };
-    let taken = shared.door.respond_workflow_task_completed(request).await;
-    if let Some(error) = taken.as_ref().err().filter(|error| is_final(error)) {
-        fail(shared, token, run, &Broken::Codec(error.message.clone())).await?;
+    if let Err(unchanged) = shared.codec.encode(&mut request) {
+        let error = Error::from(unchanged);
+        fail(shared, request.task_token, run, &Broken::Codec(error.message.clone())).await?;
+        return Err(error);
     }
-    let mut response = taken?;
+    let mut response = shared.door.respond_workflow_task_completed(request).await?;
     for activity_id in answer.cancelled {
         shared.attempts.cancel(&run.run_id, &activity_id);
     }
@@ -270,16 +266,13 @@ async fn answer_query(
     shared: &Shared,
     mut task: ws::PollWorkflowTaskQueueResponse,
 ) -> Result<(), Error> {
-    let answered = match said(shared, &mut task).await {
-        Err(error) if is_final(&error) => Err(Broken::Codec(error.message).to_failure()),
-        answered => answered?,
-    };
+    let answered = said(shared, &mut task).await?;
     let mut request = ws::RespondQueryTaskCompletedRequest {
         task_token: task.task_token,
         namespace: shared.settings.namespace.clone(),
         ..ws::RespondQueryTaskCompletedRequest::default()
     };
-    let mut refusal = request.clone();
+    let unsaid = request.clone();
     match answered {
         Ok(result) => {
             request.completed_type = QueryResultType::Answered.into();
@@ -287,13 +280,11 @@ async fn answer_query(
         }
         Err(failure) => refuse(&mut request, failure),
     }
-    match shared.door.respond_query_task_completed(request).await {
-        Err(error) if is_final(&error) => {
-            refuse(&mut refusal, Broken::Codec(error.message).to_failure());
-            shared.door.respond_query_task_completed(refusal).await.map(drop)
-        }
-        told => told.map(drop),
+    if let Err(unchanged) = shared.codec.encode(&mut request) {
+        request = unsaid;
+        refuse(&mut request, unchanged.into());
     }
+    shared.door.respond_query_task_completed(request).await.map(drop)
 }
 
 /// What the run's code says to a query.
@@ -301,17 +292,21 @@ async fn said(
     shared: &Shared,
     task: &mut ws::PollWorkflowTaskQueueResponse,
 ) -> Result<Result<Option<Payloads>, Failure>, Error> {
+    let mut query = task.query.take().unwrap_or_default();
+    if let Err(unchanged) = shared.codec.decode(&mut query) {
+        return Ok(Err(unchanged.into()));
+    }
     let run_id = task.workflow_execution.clone().unwrap_or_default().run_id;
     if let Some(execution) = shared.cache.take_settled(&run_id) {
-        let mut query = task.query.take().unwrap_or_default();
-        let decoded = shared.door.codec().decode(&mut query);
-        let answered = decoded.map(|()| execution.query(&query));
+        let answered = execution.query(&query);
         shared.cache.put(run_id, execution);
-        return answered;
+        return Ok(answered);
     }
     // Not kept: it has seen events that the next workflow task brings again.
-    let (mut execution, events) = prepare(shared, task, None).await?;
-    let query = task.query.take().unwrap_or_default();
+    let (mut execution, mut events) = prepare(shared, task, None).await?;
+    if let Err(unchanged) = shared.codec.decode(&mut events) {
+        return Ok(Err(unchanged.into()));
+    }
     let replayed = execution.replay(events);
     Ok(replayed.map_err(|broken| broken.to_failure()).and_then(|()| execution.query(&query)))
 }
