@@ -178,7 +178,7 @@ enum End {
     Completed(Option<Payloads>),
     Canceled,
     Failed {
-        failure: wire::Failure,
+        failure: Box<wire::Failure>,
         /// Heartbeats that were not told yet are there for the next attempt.
         details: Option<Payloads>,
     },
@@ -190,7 +190,7 @@ impl End {
             Ok(result) => Self::Completed(result),
             Err(failure) if failure.is_cancelled() && line.is_cancelled() => Self::Canceled,
             Err(failure) => {
-                Self::Failed { failure: failure.into_wire(), details: line.last_beat() }
+                Self::Failed { failure: Box::new(failure.into_wire()), details: line.last_beat() }
             }
         }
     }
@@ -200,7 +200,7 @@ impl End {
             Self::Completed(result) => result.iter_mut().try_for_each(|it| codec.encode(it))?,
             Self::Canceled => {}
             Self::Failed { failure, details } => {
-                codec.encode(failure)?;
+                codec.encode(failure.as_mut())?;
                 details.iter_mut().try_for_each(|it| codec.encode(it))?;
             }
         }
@@ -219,7 +219,7 @@ async fn tell(
     let end = End::of(line, result);
     let end = end.encoded(&shared.codec).unwrap_or_else(|unchanged| {
         // What has no payloads can always be told.
-        End::Failed { failure: Failure::from(unchanged).into_wire(), details: None }
+        End::Failed { failure: Box::new(Failure::from(unchanged).into_wire()), details: None }
     });
     let mut failures = 0;
     loop {
@@ -227,7 +227,7 @@ async fn tell(
             End::Completed(result) => completed(shared, token.clone(), result).await,
             End::Canceled => canceled(shared, token.clone()).await,
             End::Failed { failure, details } => {
-                failed(shared, token.clone(), details, failure).await
+                failed(shared, token.clone(), details, *failure).await
             }
         };
         match told {
