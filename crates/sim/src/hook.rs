@@ -1,6 +1,7 @@
 //! Somebody outside who wants to hear of failures, and is not always at home.
 
 use std::{
+    collections::BTreeSet,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -19,17 +20,24 @@ pub(crate) struct Hook {
     chance: Mutex<Chance>,
     faults: Arc<Faults>,
     heard: Mutex<Vec<Value>>,
+    /// What it did not take, and will be told again.
+    owed: Mutex<BTreeSet<String>>,
 }
 
 impl Hook {
     /// Somebody who has heard nothing yet.
     pub(crate) fn new(chance: Chance, faults: Arc<Faults>) -> Self {
-        Self { chance: Mutex::new(chance), faults, heard: Mutex::default() }
+        Self { chance: Mutex::new(chance), faults, heard: Mutex::default(), owed: Mutex::default() }
     }
 
     /// Everything that it was told, in order; some of it more than once.
     pub(crate) fn heard(&self) -> Vec<Value> {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether there is something that it is still to be told.
+    pub(crate) fn is_owed(&self) -> bool {
+        !self.owed.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
     fn hear(&self, body: &str) {
@@ -67,9 +75,14 @@ impl Webhooks for Hook {
             if !matches!(manner, Manner::Refuses) {
                 self.hear(body);
             }
+            let mut owed = self.owed.lock().unwrap_or_else(PoisonError::into_inner);
             match manner {
-                Manner::Takes => Ok(()),
+                Manner::Takes => {
+                    owed.remove(body);
+                    Ok(())
+                }
                 Manner::Refuses | Manner::TakesAndRefuses => {
+                    owed.insert(body.to_owned());
                     Err(PostError::NotTaken("simulated".to_owned()))
                 }
             }

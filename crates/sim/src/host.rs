@@ -157,6 +157,11 @@ impl Host {
         self.hook.heard()
     }
 
+    /// Whether there is something that the hook is still to be told.
+    pub(crate) fn owes_the_hook(&self) -> bool {
+        self.hook.is_owed()
+    }
+
     /// How often each error was resumed by each who did, as the disk has it.
     pub(crate) fn resumes(&self) -> Vec<((i64, i64, String), usize)> {
         self.watch.resumes()

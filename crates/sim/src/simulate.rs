@@ -100,6 +100,11 @@ async fn live(world: &Arc<World>) {
     }
     // Closed runs still have something to say to each other.
     world.wait(Duration::from_secs(5)).await;
+    // And so have they to somebody who was not at home.
+    let latest = world.clock.elapsed() + TOLD_MAX;
+    while world.host.owes_the_hook() && world.clock.elapsed() < latest {
+        world.wait(Duration::from_secs(5)).await;
+    }
     world.note("world", "at rest");
 }
 
@@ -164,3 +169,5 @@ async fn judged(world: &World, seed: u64) -> Report {
 
 /// How long everything may take to come to rest once faults are over.
 const REST_MAX: Duration = Duration::from_secs(20 * 60);
+/// Longer than the engine waits before it tells somebody again.
+const TOLD_MAX: Duration = Duration::from_secs(6 * 60);
