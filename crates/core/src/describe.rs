@@ -15,7 +15,6 @@ use steadfast_retry::Timestamp;
 use crate::{
     machine::activity_options::effective,
     parked::Park,
-    policy,
     run::Run,
     span::{instant_to_wire, kept, to_wire},
     state::{Activity, Child, Pause, Request, UNVERSIONED},
@@ -61,7 +60,9 @@ impl Run {
             let unversioned = builds.iter().any(|it| it.starts_with(UNVERSIONED));
             let first = unversioned.then_some(UNVERSIONED).into_iter();
             let all: serde_json::Value = first.chain(builds.iter().map(String::as_str)).collect();
-            shown.indexed_fields.insert("BuildIds".to_owned(), policy::json(&all.to_string()));
+            shown
+                .indexed_fields
+                .insert("BuildIds".to_owned(), common::Payload::json(all.to_string()));
         }
         shown
     }

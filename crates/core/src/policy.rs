@@ -182,9 +182,4 @@ fn write(policy: RetryPolicy) -> common::RetryPolicy {
     }
 }
 
-/// A JSON document as a payload.
-pub fn json(document: &str) -> common::Payload {
-    common::Payload::json(document)
-}
-
 const JSON: &[u8] = b"json/plain";

@@ -6,7 +6,7 @@
 use steadfast_proto::common::{Header, Payload};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::{policy, run::Run, state::Activity};
+use crate::{run::Run, state::Activity};
 
 /// What a worker over gRPC says in the metadata of its calls, with the value `true`, to be given the
 /// two fields below.
@@ -34,8 +34,8 @@ impl Run {
     pub fn task_header_with_keys(&self, activity: &Activity) -> Header {
         let mut header = activity.task_header();
         let [key, fence] = self.keys(activity);
-        header.fields.insert(IDEMPOTENCY_HEADER.to_owned(), policy::json(&key));
-        header.fields.insert(FENCE_HEADER.to_owned(), policy::json(&fence));
+        header.fields.insert(IDEMPOTENCY_HEADER.to_owned(), Payload::json(key));
+        header.fields.insert(FENCE_HEADER.to_owned(), Payload::json(fence));
         header
     }
 

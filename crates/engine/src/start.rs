@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use steadfast_core::{Identity, Run, Started, Terminate, Timestamp, cron, policy, span};
+use steadfast_core::{Identity, Run, Started, Terminate, Timestamp, cron, span};
 use steadfast_proto::{
     common,
     enums::{
@@ -136,7 +136,7 @@ pub(crate) fn plan(current: Option<&Run>, policy: StartPolicy, request_id: &str)
 
 /// What the run that makes room for another one is told.
 pub(crate) fn termination(new_run_id: &str) -> Terminate {
-    let details = policy::json(&format!("\"terminated by new runID: {new_run_id}\""));
+    let details = common::Payload::json(format!("\"terminated by new runID: {new_run_id}\""));
     Terminate {
         reason: "TerminateIfRunning WorkflowIdReusePolicy".to_owned(),
         details: Some(common::Payloads { payloads: vec![details] }),

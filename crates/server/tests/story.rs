@@ -10,10 +10,10 @@ use steadfast_proto::{
     clients::OperatorServiceClient,
     command::{
         Command, ProtocolMessageCommandAttributes, RequestCancelActivityTaskCommandAttributes,
-        ScheduleActivityTaskCommandAttributes, command::Attributes,
+        ScheduleActivityTaskCommandAttributes,
     },
     common::ActivityType,
-    enums::{CommandType, EventType, IndexedValueType, QueryResultType},
+    enums::{EventType, IndexedValueType, QueryResultType},
     failure::{ApplicationFailureInfo, Failure, failure::FailureInfo},
     operatorservice as os,
     prost::Message as _,
@@ -238,11 +238,7 @@ async fn accept(worker: &mut Client) {
         ..protocol::Message::default()
     };
     let attributes = ProtocolMessageCommandAttributes { message_id };
-    let command = Command {
-        command_type: CommandType::ProtocolMessage.into(),
-        attributes: Some(Attributes::from(attributes)),
-        ..Command::default()
-    };
+    let command = Command::of(attributes);
     let mut said = answer(&task, vec![command]);
     said.messages = vec![message];
     worker.respond_workflow_task_completed(said).await.expect("taken");
@@ -444,18 +440,10 @@ fn schedule(number: i64) -> Command {
         start_to_close_timeout: Some(seconds(600)),
         ..ScheduleActivityTaskCommandAttributes::default()
     };
-    Command {
-        command_type: CommandType::ScheduleActivityTask.into(),
-        attributes: Some(Attributes::from(attributes)),
-        ..Command::default()
-    }
+    Command::of(attributes)
 }
 
 fn cancel_activity(scheduled_event_id: i64) -> Command {
     let attributes = RequestCancelActivityTaskCommandAttributes { scheduled_event_id };
-    Command {
-        command_type: CommandType::RequestCancelActivityTask.into(),
-        attributes: Some(Attributes::from(attributes)),
-        ..Command::default()
-    }
+    Command::of(attributes)
 }

@@ -223,5 +223,5 @@ fn or_at_most(value: Duration, limit: Duration) -> Duration {
 }
 
 fn not_started() -> common::Payloads {
-    common::Payloads { payloads: vec![policy::json(NOT_STARTED)] }
+    common::Payloads { payloads: vec![common::Payload::json(NOT_STARTED)] }
 }

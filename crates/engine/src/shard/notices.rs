@@ -13,7 +13,7 @@
 use std::sync::Arc;
 
 use steadfast_core::{
-    Adopt, CancelRequest, ChildClosed, Input, Notice, Run, Signal, Target, Terminate, policy,
+    Adopt, CancelRequest, ChildClosed, Input, Notice, Run, Signal, Target, Terminate,
 };
 use steadfast_proto::{
     common,
@@ -208,7 +208,9 @@ impl NoticeJob {
             Notice::ScheduledClosed(_) | Notice::Webhook(_) => return None,
             Notice::Signal(told) => Input::Signal(Signal {
                 name: told.to.clone(),
-                input: Some(common::Payloads { payloads: vec![policy::json(&told.body)] }),
+                input: Some(common::Payloads {
+                    payloads: vec![common::Payload::json(told.body.as_str())],
+                }),
                 identity: ENGINE.to_owned(),
                 request_id: format!("{}/{}", self.sender.execution().run_id, self.message),
                 ..Signal::default()

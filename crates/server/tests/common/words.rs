@@ -3,10 +3,8 @@
 use steadfast_proto::{
     command::{
         Command, CompleteWorkflowExecutionCommandAttributes, ScheduleActivityTaskCommandAttributes,
-        command::Attributes,
     },
     common::{ActivityType, Payload, Payloads, WorkflowExecution, WorkflowType},
-    enums::CommandType,
     prost_types::Duration,
     query::WorkflowQuery,
     taskqueue::TaskQueue,
@@ -97,14 +95,7 @@ pub(crate) fn complete(
     result: impl Into<Vec<u8>>,
 ) -> ws::RespondWorkflowTaskCompletedRequest {
     let attributes = CompleteWorkflowExecutionCommandAttributes { result: Some(payloads(result)) };
-    answer(
-        task,
-        vec![Command {
-            command_type: CommandType::CompleteWorkflowExecution.into(),
-            attributes: Some(Attributes::from(attributes)),
-            ..Command::default()
-        }],
-    )
+    answer(task, vec![Command::of(attributes)])
 }
 
 /// The answer to a workflow task that calls an activity on the same queue.
@@ -118,12 +109,5 @@ pub(crate) fn call_activity(
         start_to_close_timeout: Some(seconds(600)),
         ..ScheduleActivityTaskCommandAttributes::default()
     };
-    answer(
-        task,
-        vec![Command {
-            command_type: CommandType::ScheduleActivityTask.into(),
-            attributes: Some(Attributes::from(attributes)),
-            ..Command::default()
-        }],
-    )
+    answer(task, vec![Command::of(attributes)])
 }

@@ -433,9 +433,5 @@ fn update_messages(asked: &Message) -> Vec<Message> {
 
 fn protocol_command(message_id: &str) -> Command {
     let wanted = ProtocolMessageCommandAttributes { message_id: message_id.to_owned() };
-    Command {
-        command_type: enums::CommandType::ProtocolMessage.into(),
-        attributes: Some(wanted.into()),
-        ..Command::default()
-    }
+    Command::of(wanted)
 }
