@@ -53,6 +53,9 @@ pub struct RunWrite {
     pub create: Option<RunIdentity>,
     /// The new state, if it changed.
     pub state: Option<StateRow>,
+    /// The state's due time is not what it was: a hint, which saves looking. Without it the right
+    /// thing happens too.
+    pub is_due_anew: bool,
     /// Pending things written or deleted, at most one entry a key.
     pub items: Vec<ItemWrite>,
     /// Events to append, oldest first. They follow those that are there.
@@ -416,6 +419,7 @@ impl RunWrite {
             assert_eq!(self.run, write.run, "only writes of one run fold together");
             self.create = self.create.take().or(write.create);
             self.state = write.state.or_else(|| self.state.take());
+            self.is_due_anew |= write.is_due_anew;
             self.visibility = write.visibility.or_else(|| self.visibility.take());
             self.events.extend(write.events);
             self.attempts.extend(write.attempts);

@@ -189,7 +189,8 @@ fn commit() -> impl Strategy<Value = Call> {
 fn write() -> impl Strategy<Value = RunWrite> {
     let parts = (
         (0..RUNS, prop_oneof![9 => Just(false), 1 => Just(true)], option::of(identity())),
-        option::weighted(0.9, state()),
+        // The hint is right or wrong: it must not matter.
+        (option::weighted(0.9, state()), any::<bool>()),
         vec(item(), 0..3),
         events(),
         option::of(visibility()),
@@ -197,7 +198,15 @@ fn write() -> impl Strategy<Value = RunWrite> {
         prop_oneof![12 => Just(false), 1 => Just(true)],
     );
     parts.prop_map(
-        |((run, moved, create), state, items, events, row, (attempts, errors), delete)| {
+        |(
+            (run, moved, create),
+            (state, is_due_anew),
+            items,
+            events,
+            row,
+            (attempts, errors),
+            delete,
+        )| {
             // A run has one shard, mostly.
             let shard = ShardNumber(u32::from((run % 2 == 1) ^ moved));
             let visibility = row.map(|row| match &create {
@@ -209,6 +218,7 @@ fn write() -> impl Strategy<Value = RunWrite> {
                 shard,
                 create,
                 state,
+                is_due_anew,
                 items,
                 events,
                 visibility,

@@ -260,7 +260,8 @@ impl<'a> Desk<'a> {
         let shard = self.shard.number;
         let work = self.shard.next_work;
         let Some(entry) = self.shard.cache.get_mut(number) else { return };
-        let mut write = RunWrite { run: number, shard, ..RunWrite::default() };
+        let is_due_anew = due != entry.run.next_due();
+        let mut write = RunWrite { run: number, shard, is_due_anew, ..RunWrite::default() };
         rows::write(&mut entry.run, transition, &mut write);
         if transition.visible {
             let namespace = self.shard.shared.namespaces.named(&entry.run.identity().namespace);

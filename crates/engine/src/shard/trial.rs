@@ -87,8 +87,13 @@ impl Desk<'_> {
         entry.last_work = work;
         let shard = self.shard.number;
         let aside = Some(Arc::clone(aside));
-        let mut write =
-            RunWrite { run: number, shard, aside: aside.clone(), ..RunWrite::default() };
+        let mut write = RunWrite {
+            run: number,
+            shard,
+            is_due_anew: entry.run.next_due() != run.next_due(),
+            aside: aside.clone(),
+            ..RunWrite::default()
+        };
         rows::write(&mut run, &transition, &mut write);
         if transition.visible {
             let namespace = self.shard.shared.namespaces.named(&run.identity().namespace);

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 use steadfast_retry::Timestamp;
 
-use super::{fault::Fault, number};
+use super::{fault::Fault, number, statements::Statements};
 use crate::{
     attempts::{FIRST, KEPT, LAST},
     rows::{AttemptLog, AttemptOutcome, AttemptRow, Retried, RunIdentity, RunNumber},
@@ -69,13 +69,17 @@ pub(super) fn retried(
     Ok(found)
 }
 
-pub(super) fn put(tx: &Transaction<'_>, run: RunNumber, row: &AttemptRow) -> Result<(), Fault> {
+pub(super) fn put(
+    statements: &mut Statements<'_>,
+    run: RunNumber,
+    row: &AttemptRow,
+) -> Result<(), Fault> {
     let sql = "INSERT OR REPLACE INTO attempts (run, activity, attempt, activity_id,
             activity_type, worker, scheduled_at, started_at, ended_at, outcome, error_type,
             message, fingerprint, why, next_at, rule, layer, policy, source, delay, class, parked)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18,
             ?19, ?20, ?21, ?22)";
-    tx.prepare_cached(sql)?.execute(params![
+    statements.get(sql)?.execute(params![
         run.0,
         row.activity,
         row.attempt,
@@ -101,13 +105,13 @@ pub(super) fn put(tx: &Transaction<'_>, run: RunNumber, row: &AttemptRow) -> Res
     ])?;
     // Attempts are numbered from 1: with a small number there cannot be too many.
     if usize::try_from(row.attempt).is_ok_and(|attempt| attempt > KEPT) {
-        trim(tx, run, row.activity)?;
+        trim(statements, run, row.activity)?;
     }
     Ok(())
 }
 
 /// Drops the oldest attempt after the first five if there are more than fifty after those.
-fn trim(tx: &Transaction<'_>, run: RunNumber, activity: i64) -> Result<(), Fault> {
+fn trim(statements: &mut Statements<'_>, run: RunNumber, activity: i64) -> Result<(), Fault> {
     const OLDEST: &str = "SELECT attempt, fingerprint FROM attempts
         WHERE run = ?1 AND activity = ?2 ORDER BY attempt LIMIT 1 OFFSET ?3";
     const COUNT: &str = "SELECT count(*) FROM attempts WHERE run = ?1 AND activity = ?2";
@@ -115,19 +119,19 @@ fn trim(tx: &Transaction<'_>, run: RunNumber, activity: i64) -> Result<(), Fault
         VALUES (?1, ?2, ?3, 1)
         ON CONFLICT (run, activity, fingerprint) DO UPDATE SET count = count + 1";
     const DROP: &str = "DELETE FROM attempts WHERE run = ?1 AND activity = ?2 AND attempt = ?3";
-    let count: i64 = tx.prepare_cached(COUNT)?.query_row((run.0, activity), |row| row.get(0))?;
+    let count: i64 = statements.get(COUNT)?.query_row((run.0, activity), |row| row.get(0))?;
     if count <= number::limit(FIRST + LAST) {
         return Ok(());
     }
-    let oldest = tx
-        .prepare_cached(OLDEST)?
+    let oldest = statements
+        .get(OLDEST)?
         .query_row((run.0, activity, number::limit(FIRST)), |row| {
             Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))
         })
         .optional()?;
     if let Some((attempt, fingerprint)) = oldest {
-        tx.prepare_cached(ADD)?.execute((run.0, activity, fingerprint))?;
-        tx.prepare_cached(DROP)?.execute((run.0, activity, attempt))?;
+        statements.get(ADD)?.execute((run.0, activity, fingerprint))?;
+        statements.get(DROP)?.execute((run.0, activity, attempt))?;
     }
     Ok(())
 }

@@ -12,6 +12,7 @@ use super::{
     fault::Fault,
     number,
     shards::{fence, progress},
+    statements::Statements,
     visibility,
 };
 use crate::{
@@ -29,12 +30,7 @@ pub(super) fn commit(db: &mut Connection, batch: &Batch, guard: &Guard) -> Resul
         return Err(check::out_of_sequence(batch.sequence, last).into());
     }
     check::batch(batch)?;
-    for write in &batch.writes {
-        match &write.aside {
-            None => apply(&tx, write)?,
-            Some(aside) => asides::apply(&tx, guard, aside, || apply(&tx, write))?,
-        }
-    }
+    apply_all(&tx, batch, guard)?;
     let created = batch.writes.iter().filter(|write| write.create.is_some() && !write.delete);
     let last_run = created.map(|write| write.run.0).fold(last_run, i64::max);
     tx.prepare_cached("UPDATE commits SET sequence = ?1, last_run = ?2")?
@@ -51,36 +47,47 @@ pub(super) fn begin(db: &mut Connection) -> Result<Transaction<'_>, Fault> {
     Ok(db.transaction_with_behavior(TransactionBehavior::Immediate)?)
 }
 
-fn apply(tx: &Transaction<'_>, write: &RunWrite) -> Result<(), Fault> {
+fn apply_all(tx: &Transaction<'_>, batch: &Batch, guard: &Guard) -> Result<(), Fault> {
+    let mut statements = Statements::of(tx);
+    for write in &batch.writes {
+        match &write.aside {
+            None => apply(&mut statements, write)?,
+            Some(aside) => asides::apply(tx, guard, aside, || apply(&mut statements, write))?,
+        }
+    }
+    Ok(())
+}
+
+fn apply(statements: &mut Statements<'_>, write: &RunWrite) -> Result<(), Fault> {
     if write.delete {
-        return delete(tx, write);
+        return delete(statements, write);
     }
     match (&write.create, &write.state) {
-        (Some(identity), Some(state)) => create(tx, write, identity, state)?,
-        (None, Some(state)) => put_state(tx, write, state)?,
-        (_, None) => exists(tx, write)?,
+        (Some(identity), Some(state)) => create(statements, write, identity, state)?,
+        (None, Some(state)) => put_state(statements, write, state)?,
+        (_, None) => exists(statements, write)?,
     }
     for item in &write.items {
-        put_item(tx, write.run, item)?;
+        put_item(statements, write.run, item)?;
     }
     for events in &write.events {
-        append(tx, write.run, events)
+        append(statements, write.run, events)
             .map_err(|fault| fault.on_conflict(|| check::event_taken(write, events.first)))?;
     }
     if let Some(row) = &write.visibility {
-        visibility::put(tx, write.run, row)?;
+        visibility::put(statements, write, row)?;
     }
     for attempt in &write.attempts {
-        attempts::put(tx, write.run, attempt)?;
+        attempts::put(statements, write.run, attempt)?;
     }
     for error in &write.errors {
-        errors::put(tx, write.run, error)?;
+        errors::put(statements, write.run, error)?;
     }
     Ok(())
 }
 
 fn create(
-    tx: &Transaction<'_>,
+    statements: &mut Statements<'_>,
     write: &RunWrite,
     identity: &RunIdentity,
     state: &StateRow,
@@ -88,7 +95,8 @@ fn create(
     let sql = "INSERT INTO runs
         (id, shard, namespace, workflow_id, run_id, next_due, has_work, state)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
-    tx.prepare_cached(sql)?
+    statements
+        .get(sql)?
         .execute(params![
             write.run.0,
             write.shard.0,
@@ -105,56 +113,70 @@ fn create(
 
 /// Most steps leave the due time as it is, many also the work flag, and a statement that does not
 /// name a column leaves its index alone. So the statements that change least are tried first: with
-/// due times spread over 100,000 runs, 256 states take 37 pages of log so, and 243 otherwise.
-fn put_state(tx: &Transaction<'_>, write: &RunWrite, state: &StateRow) -> Result<(), Fault> {
+/// due times spread over 100,000 runs, 256 states take 37 pages of log so, and 243 otherwise. Whoever
+/// knows that the due time is another one saves the tries.
+fn put_state(
+    statements: &mut Statements<'_>,
+    write: &RunWrite,
+    state: &StateRow,
+) -> Result<(), Fault> {
     const SAME: &str = "UPDATE runs SET state = ?5
         WHERE id = ?1 AND shard = ?2 AND next_due IS ?3 AND has_work = ?4";
     const WORK: &str = "UPDATE runs SET state = ?5, has_work = ?4
         WHERE id = ?1 AND shard = ?2 AND next_due IS ?3";
     const DUE: &str = "UPDATE runs SET state = ?5, has_work = ?4, next_due = ?3
         WHERE id = ?1 AND shard = ?2";
-    for sql in [SAME, WORK, DUE] {
+    let tries: &[&str] = if write.is_due_anew { &[DUE] } else { &[SAME, WORK, DUE] };
+    for sql in tries {
         let due = state.next_due.map(Timestamp::nanos);
         let row = params![write.run.0, write.shard.0, due, state.has_work, state.data];
-        if tx.prepare_cached(sql)?.execute(row)? == 1 {
+        if statements.get(sql)?.execute(row)? == 1 {
             return Ok(());
         }
     }
     Err(check::unknown_run(write).into())
 }
 
-fn exists(tx: &Transaction<'_>, write: &RunWrite) -> Result<(), Fault> {
-    match shard_of(tx, write.run)? {
+fn exists(statements: &mut Statements<'_>, write: &RunWrite) -> Result<(), Fault> {
+    match shard_of(statements, write.run)? {
         Some(shard) if shard == write.shard.0 => Ok(()),
         Some(_) | None => Err(check::unknown_run(write).into()),
     }
 }
 
-fn shard_of(tx: &Transaction<'_>, run: RunNumber) -> Result<Option<u32>, Fault> {
-    Ok(tx
-        .prepare_cached("SELECT shard FROM runs WHERE id = ?1")?
+fn shard_of(statements: &mut Statements<'_>, run: RunNumber) -> Result<Option<u32>, Fault> {
+    Ok(statements
+        .get("SELECT shard FROM runs WHERE id = ?1")?
         .query_row([run.0], |row| row.get(0))
         .optional()?)
 }
 
-fn put_item(tx: &Transaction<'_>, run: RunNumber, item: &ItemWrite) -> Result<(), Fault> {
+fn put_item(
+    statements: &mut Statements<'_>,
+    run: RunNumber,
+    item: &ItemWrite,
+) -> Result<(), Fault> {
     const PUT: &str = "INSERT OR REPLACE INTO items (run, kind, key, data) VALUES (?1, ?2, ?3, ?4)";
     const DELETE: &str = "DELETE FROM items WHERE run = ?1 AND kind = ?2 AND key = ?3";
     let kind = item.kind.number();
     match &item.data {
-        Some(data) => tx.prepare_cached(PUT)?.execute(params![run.0, kind, item.key, data])?,
-        None => tx.prepare_cached(DELETE)?.execute(params![run.0, kind, item.key])?,
+        Some(data) => statements.get(PUT)?.execute(params![run.0, kind, item.key, data])?,
+        None => statements.get(DELETE)?.execute(params![run.0, kind, item.key])?,
     };
     Ok(())
 }
 
-fn append(tx: &Transaction<'_>, run: RunNumber, events: &EventBatch) -> Result<(), Fault> {
+fn append(
+    statements: &mut Statements<'_>,
+    run: RunNumber,
+    events: &EventBatch,
+) -> Result<(), Fault> {
     let sql = "INSERT INTO events (run, first_event, last_event, data) VALUES (?1, ?2, ?3, ?4)";
-    tx.prepare_cached(sql)?.execute(params![run.0, events.first, events.last, events.data])?;
+    statements.get(sql)?.execute(params![run.0, events.first, events.last, events.data])?;
     Ok(())
 }
 
-fn delete(tx: &Transaction<'_>, write: &RunWrite) -> Result<(), Fault> {
+fn delete(statements: &mut Statements<'_>, write: &RunWrite) -> Result<(), Fault> {
     const DELETE: [&str; 8] = [
         "DELETE FROM runs WHERE id = ?1",
         "DELETE FROM items WHERE run = ?1",
@@ -165,11 +187,11 @@ fn delete(tx: &Transaction<'_>, write: &RunWrite) -> Result<(), Fault> {
         "DELETE FROM attempt_counts WHERE run = ?1",
         "DELETE FROM errors WHERE run = ?1",
     ];
-    if shard_of(tx, write.run)?.is_some_and(|shard| shard != write.shard.0) {
+    if shard_of(statements, write.run)?.is_some_and(|shard| shard != write.shard.0) {
         return Err(check::unknown_run(write).into());
     }
     for sql in DELETE {
-        tx.prepare_cached(sql)?.execute([write.run.0])?;
+        statements.get(sql)?.execute([write.run.0])?;
     }
     Ok(())
 }

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::{Connection, OptionalExtension, Row, Transaction, params, params_from_iter};
+use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 use steadfast_retry::Timestamp;
 
 use super::{
     error_query::{self, COLUMNS, Query},
     fault::Fault,
     number,
+    statements::Statements,
 };
 use crate::{
     error_rows::{Acknowledged, ErrorRow, ErrorState, ErrorWrite},
@@ -19,11 +20,16 @@ use crate::{
     store::Order,
 };
 
-pub(super) fn put(tx: &Transaction<'_>, run: RunNumber, write: &ErrorWrite) -> Result<(), Fault> {
+pub(super) fn put(
+    statements: &mut Statements<'_>,
+    run: RunNumber,
+    write: &ErrorWrite,
+) -> Result<(), Fault> {
     if let Some(row) = &write.row {
-        return put_row(tx, run, write.subject, row);
+        return put_row(statements, run, write.subject, row);
     }
-    tx.prepare_cached("DELETE FROM errors WHERE run = ?1 AND subject = ?2")?
+    statements
+        .get("DELETE FROM errors WHERE run = ?1 AND subject = ?2")?
         .execute((run.0, write.subject))?;
     Ok(())
 }
@@ -103,7 +109,7 @@ pub(super) fn by_id(db: &mut Connection, ids: &[ErrorId]) -> Result<Vec<ErrorEnt
 /// While nothing fails again, only what comes next changes, and no index has that: so this is tried
 /// first.
 fn put_row(
-    tx: &Transaction<'_>,
+    statements: &mut Statements<'_>,
     run: RunNumber,
     subject: i64,
     row: &ErrorRow,
@@ -122,7 +128,7 @@ fn put_row(
             ?19, ?20, (SELECT namespace FROM runs WHERE id = ?1))";
     let acknowledged = row.acknowledged.as_ref();
     for sql in [NEXT, ALL] {
-        let changed = tx.prepare_cached(sql)?.execute(params![
+        let changed = statements.get(sql)?.execute(params![
             run.0,
             subject,
             row.workflow_type,

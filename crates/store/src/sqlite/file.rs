@@ -11,7 +11,7 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use rusqlite::{Connection, ErrorCode, OpenFlags, functions::FunctionFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig, functions::FunctionFlags};
 
 use super::{
     Check, Options, Synchronous,
@@ -60,6 +60,8 @@ pub(super) fn connect(path: &Path, role: Role, options: &Options) -> Result<Conn
     let db = Connection::open_with_flags(path, flags)?;
     db.busy_timeout(options.busy_timeout)?;
     db.set_prepared_statement_cache_capacity(64);
+    // Otherwise a statement with a limit is prepared anew for each limit that it is given.
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     let cache = match role {
         Role::Writer => options.writer_cache_kib,
         Role::Reader => options.reader_cache_kib,

@@ -33,6 +33,7 @@ mod runs;
 mod schema;
 mod settings;
 mod shards;
+mod statements;
 mod value;
 mod visibility;
 

@@ -7,16 +7,21 @@ use super::{
     fault::Fault,
     number,
     query::{self, Query},
+    statements::Statements,
     value,
 };
 use crate::{
     check,
     compare::Family,
     filter::{Field, Filter, Value},
-    rows::{Group, Listing, RunIdentity, RunNumber, VisibilityPosition, VisibilityRow},
+    rows::{Group, Listing, RunIdentity, RunNumber, RunWrite, VisibilityPosition, VisibilityRow},
 };
 
-pub(super) fn put(tx: &Transaction<'_>, run: RunNumber, row: &VisibilityRow) -> Result<(), Fault> {
+pub(super) fn put(
+    statements: &mut Statements<'_>,
+    write: &RunWrite,
+    row: &VisibilityRow,
+) -> Result<(), Fault> {
     let sql = "INSERT INTO visibility (run, namespace, workflow_type, task_queue, status,
             start_time, execution_time, close_time, history_length, history_size,
             state_transitions, parent_workflow_id, parent_run_id, root_workflow_id, root_run_id,
@@ -29,8 +34,8 @@ pub(super) fn put(tx: &Transaction<'_>, run: RunNumber, row: &VisibilityRow) -> 
             parent_run_id = ?12, root_workflow_id = ?13, root_run_id = ?14, memo = ?15,
             search_attributes = ?16";
     let (parent, root) = (row.parent.as_ref(), row.root.as_ref());
-    tx.prepare_cached(sql)?.execute(params![
-        run.0,
+    statements.get(sql)?.execute(params![
+        write.run.0,
         row.workflow_type,
         row.task_queue,
         row.status,
@@ -47,7 +52,11 @@ pub(super) fn put(tx: &Transaction<'_>, run: RunNumber, row: &VisibilityRow) -> 
         row.memo,
         row.search_attributes,
     ])?;
-    put_values(tx, run, &row.search_values)
+    if write.create.is_none() {
+        let sql = "DELETE FROM search_attributes WHERE run = ?1";
+        statements.get(sql)?.execute([write.run.0])?;
+    }
+    put_values(statements, write.run, &row.search_values)
 }
 
 pub(super) fn list(
@@ -97,20 +106,18 @@ pub(super) fn count(
 }
 
 fn put_values(
-    tx: &Transaction<'_>,
+    statements: &mut Statements<'_>,
     run: RunNumber,
     values: &[(String, Value)],
 ) -> Result<(), Fault> {
-    const DELETE: &str = "DELETE FROM search_attributes WHERE run = ?1";
     const PUT: &str = "INSERT INTO search_attributes (run, name, position, kind, value)
         VALUES (?1, ?2, ?3, ?4, ?5)";
-    tx.prepare_cached(DELETE)?.execute([run.0])?;
     let mut previous: Option<String> = None;
     let mut position = 0_i64;
     for (name, found) in check::searchable(values) {
         position = if previous.as_ref() == Some(&name) { position + 1 } else { 0 };
         let kind = value::kind(Family::of_value(&found));
-        tx.prepare_cached(PUT)?.execute((run.0, &name, position, kind, value::write(&found)))?;
+        statements.get(PUT)?.execute((run.0, &name, position, kind, value::write(&found)))?;
         previous = Some(name);
     }
     Ok(())
