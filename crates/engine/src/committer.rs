@@ -27,7 +27,7 @@ use steadfast_store::{
 };
 use tokio::sync::mpsc;
 
-use crate::{clock::Clock, ended::Ended, histogram::Histogram, limits::Limits};
+use crate::{clock::Clock, ended::Ended, histogram::Histogram, limits::Limits, pace::Pace};
 
 /// Something that leaves the engine once what it builds on is durable. Dropped unsaid if the
 /// engine stops before, or the store refuses what it builds on: whoever waits for it hears which.
@@ -192,7 +192,8 @@ impl Committer {
 
     async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<Work>) {
         let mut linger = Linger::default();
-        let (mut last, mut last_size, mut last_writes) = (Duration::ZERO, 0, 0);
+        let mut pace = Pace::default();
+        let (mut last, mut last_size) = (Duration::ZERO, 0);
         let mut left: Vec<Work> = Vec::new();
         loop {
             let mut works = std::mem::take(&mut left);
@@ -208,14 +209,15 @@ impl Committer {
             if is_calm && !self.hot.is_empty() && linger.is_worth_it() {
                 self.linger(&mut inbox, &mut works, &mut linger).await;
             }
-            if last_writes >= MANY && !self.limits.commit_wait.is_zero() {
+            if pace.is_fast() && !self.limits.commit_wait.is_zero() {
                 self.clock.sleep(self.limits.commit_wait).await;
                 self.take_waiting(&mut inbox, &mut works);
             }
             left = works.split_off(end_before_asides(&works));
-            last_writes = works.iter().map(|work| work.writes.len()).sum();
+            let writes = fold(&mut works);
             let began = self.clock.now();
-            if !self.commit(&mut works).await {
+            pace.note(writes.len(), began);
+            if !self.commit(&mut works, writes).await {
                 self.fenced.store(true, Ordering::Release);
                 self.ended.set();
                 return;
@@ -276,8 +278,7 @@ impl Committer {
     }
 
     /// Makes the works durable; `false` if this engine does not own the data any more.
-    async fn commit(&mut self, works: &mut [Work]) -> bool {
-        let writes = fold(works);
+    async fn commit(&mut self, works: &mut [Work], writes: Vec<RunWrite>) -> bool {
         if writes.is_empty() {
             return true;
         }
@@ -438,8 +439,6 @@ impl Linger {
 const GATHER_IDLE_MAX: usize = 3;
 /// Pieces of work in a commit from which on some of what it let go may be on its way back.
 const GATHER_FROM: usize = 3;
-/// Changes of runs in a commit from which on the next one waits for company.
-const MANY: usize = 8;
 const LINGER_MAX: Duration = Duration::from_millis(1);
 const LINGER_WORKS_MAX: usize = 16;
 const LINGER_SKIP_MAX: u32 = 8;

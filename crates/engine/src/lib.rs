@@ -34,6 +34,7 @@ mod limits;
 mod listing;
 mod matching;
 mod namespaces;
+mod pace;
 mod query;
 mod rows;
 mod running;

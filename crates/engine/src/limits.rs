@@ -39,7 +39,7 @@ pub struct Limits {
     pub recovery_page_max: usize,
     /// How many pieces of work one commit holds at the most.
     pub commit_works_max: usize,
-    /// How long a commit waits for more work, if the one before it had a lot. Workers elsewhere send
+    /// How long a commit waits for more work while a lot of it comes in. Workers elsewhere send
     /// theirs all the time, and a page that many of them change is written once. Zero for workers in
     /// this process: they wait for the commit themselves.
     pub commit_wait: Duration,

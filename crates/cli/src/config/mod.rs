@@ -76,7 +76,7 @@ impl Default for Config {
     }
 }
 
-const COMMIT_WAIT: Duration = Duration::from_millis(1);
+const COMMIT_WAIT: Duration = Duration::from_millis(5);
 /// As users of SDKs know it.
 pub(crate) const CONTINUE_AS_NEW_INTERVAL: Duration = Duration::from_secs(1);
 
