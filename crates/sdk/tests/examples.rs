@@ -223,6 +223,18 @@ fn a_program_for_duroxide_runs_moved_and_as_a_workflow() {
 }
 
 #[test]
+fn what_is_encrypted_is_read_with_its_keys_alone() {
+    assert_eq!(
+        run("encryption", &[]),
+        "with the keys: 4929 0000 1234 5678 has paid 12 euros, as Ada allowed\n\
+         without: input, 97 bytes, key spring\n\
+         without: signal, 59 bytes, key autumn\n\
+         without: result, 109 bytes, key autumn\n\
+         the card's number is nowhere in the file\n"
+    );
+}
+
+#[test]
 fn an_example_can_be_run_again_on_the_same_data() {
     let folder = tempfile::tempdir().unwrap();
     for name in [
