@@ -1,6 +1,6 @@
 //! The rows: what one commit writes, and what the reads give back.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, mem, sync::Arc, time::Duration};
 
 use steadfast_retry::Timestamp;
 
@@ -38,7 +38,7 @@ pub struct Batch {
     pub sequence: u64,
     /// The shards written to and the epoch under which they are owned.
     pub leases: BTreeMap<ShardNumber, Epoch>,
-    /// At most one entry a run: see [`RunWrite::merge`].
+    /// At most one entry a run: see [`RunWrite::merge_all`].
     pub writes: Vec<RunWrite>,
 }
 
@@ -141,6 +141,13 @@ pub struct ItemWrite {
     pub key: Vec<u8>,
     /// The new content; `None` deletes, and deleting what is not there is fine.
     pub data: Option<Vec<u8>>,
+}
+
+impl ItemWrite {
+    /// Which of the run's items it is about.
+    fn place(&self) -> (u8, &[u8]) {
+        (self.kind.number(), &self.key)
+    }
 }
 
 /// Consecutive events of one run, encoded together.
@@ -403,18 +410,9 @@ impl AttemptOutcome {
 }
 
 impl RunWrite {
-    /// Folds `later`, a later write of the same run, into this one.
-    pub fn merge(&mut self, later: Self) {
-        self.merge_all([later]);
-    }
-
     /// Folds later writes of the same run into this one, in their order. Many at once cost less
     /// than one by one.
     pub fn merge_all(&mut self, later: impl IntoIterator<Item = Self>) {
-        let mut places: BTreeMap<(u8, Vec<u8>), usize> = BTreeMap::new();
-        for (place, item) in self.items.iter().enumerate() {
-            places.insert((item.kind.number(), item.key.clone()), place);
-        }
         for write in later {
             assert_eq!(self.run, write.run, "only writes of one run fold together");
             self.create = self.create.take().or(write.create);
@@ -426,16 +424,22 @@ impl RunWrite {
             self.merge_errors(write.errors);
             self.delete |= write.delete;
             self.aside = self.aside.take().or(write.aside);
-            for item in write.items {
-                let key = (item.kind.number(), item.key.clone());
-                if let Some(place) = places.get(&key) {
-                    self.items[*place] = item;
-                } else {
-                    places.insert(key, self.items.len());
-                    self.items.push(item);
-                }
-            }
+            self.items.extend(write.items);
         }
+        self.fold_items();
+    }
+
+    /// Leaves the last word about each item.
+    fn fold_items(&mut self) {
+        // Those of one key stay in their order.
+        self.items.sort_by(|one, other| one.place().cmp(&other.place()));
+        self.items.dedup_by(|later, kept| {
+            let is_same = later.place() == kept.place();
+            if is_same {
+                mem::swap(later, kept);
+            }
+            is_same
+        });
     }
 
     /// Few things of one run fail together, so they are looked for one by one.

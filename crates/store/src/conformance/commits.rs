@@ -186,26 +186,34 @@ pub fn run_numbers_are_not_reused(backend: &dyn Backend) {
     assert_eq!(Owner::of(backend).lease.next_run, RunNumber(6));
 }
 
-/// Two steps of a run in one commit are as good as in two.
-pub fn a_folded_write_does_what_the_two_did(backend: &dyn Backend) {
+/// Three steps of a run in one commit are as good as in three: the last word about each thing holds.
+pub fn a_folded_write_does_what_each_of_them_did(backend: &dyn Backend) {
     let mut owner = Owner::of(backend);
-    let item = |data: Option<&str>| ItemWrite {
+    let item = |key: &str, data: Option<&str>| ItemWrite {
         kind: ItemKind::Timer,
-        key: b"t".to_vec(),
+        key: key.into(),
         data: data.map(Into::into),
     };
     let events = |first| vec![EventBatch { first, last: first, data: vec![1] }];
-    let mut first = RunWrite { items: vec![item(Some("a"))], events: events(1), ..create(1) };
+    let mut first = RunWrite {
+        items: vec![item("t", Some("1")), item("c", Some("1")), item("s", Some("1"))],
+        events: events(1),
+        ..create(1)
+    };
     let later = RunWrite {
         state: Some(state("later")),
-        items: vec![item(None)],
+        items: vec![item("t", None), item("s", None), item("a", Some("2"))],
         events: events(2),
         ..write(1)
     };
-    first.merge(later);
+    let last = RunWrite { items: vec![item("s", Some("3"))], ..write(1) };
+    first.merge_all([later, last]);
     owner.commit(vec![first]);
     let run = owner.load(1).expect("run 1");
-    assert_eq!((run.state, run.items), (state("later"), vec![]));
+    assert_eq!(run.state, state("later"));
+    let kept = run.items.iter().map(|item| (&*item.key, &*item.data));
+    let wanted: [(&[u8], &[u8]); 3] = [(b"a", b"2"), (b"c", b"1"), (b"s", b"3")];
+    assert_eq!(kept.collect::<Vec<_>>(), wanted);
     let history = wait(owner.store.history(RunNumber(1), 1, 9, 9, Order::Forward)).expect("a read");
     assert_eq!(history.len(), 2);
 }

@@ -74,7 +74,7 @@ macro_rules! conformance_tests {
                     deleting_a_run_that_is_not_there_is_fine,
                     a_run_of_another_shard_is_not_deleted,
                     run_numbers_are_not_reused,
-                    a_folded_write_does_what_the_two_did,
+                    a_folded_write_does_what_each_of_them_did,
                     many_runs_become_durable_together,
                     a_write_whose_aside_fails_is_left_out_and_only_that,
                 ]
