@@ -7,17 +7,20 @@ use tokio::task::JoinSet;
 
 use crate::common::{Base, Rig, calls::start_request};
 
-/// Starts many workflows at once, and then one and ten seconds later another; tells how many commits
-/// the two took.
-async fn two_after_many(commit_wait: Duration) -> u64 {
+/// Starts workflows, so many a millisecond for just as long as it takes to notice, and then one and ten seconds later another;
+/// tells how many commits the two took.
+async fn two_after(a_millisecond: u64, commit_wait: Duration) -> u64 {
     let limits = Limits { commit_wait, ..Limits::default() };
     let rig = Rig::with(Base::memory(), limits).await;
-    let mut starts = JoinSet::new();
-    for n in 0..100 {
-        let (engine, start) = (rig.engine(), start_request(&format!("order-{n}")));
-        starts.spawn(async move { engine.start_workflow_execution(start).await });
+    for millis in 0..=SPAN {
+        let mut starts = JoinSet::new();
+        for n in 0..a_millisecond {
+            let (engine, start) = (rig.engine(), start_request(&format!("order-{millis}-{n}")));
+            starts.spawn(async move { engine.start_workflow_execution(start).await });
+        }
+        assert!(starts.join_all().await.iter().all(Result::is_ok));
+        rig.wait_millis(1).await;
     }
-    assert!(starts.join_all().await.iter().all(Result::is_ok));
     let commits = || rig.store().tally.commits.load(Ordering::Relaxed);
     let before = commits();
     let later = async {
@@ -29,9 +32,23 @@ async fn two_after_many(commit_wait: Duration) -> u64 {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_commit_after_a_large_one_waits_for_company_if_it_is_told_to() {
-    assert_eq!(Box::pin(two_after_many(Duration::from_secs(60))).await, 1);
-    assert_eq!(Box::pin(two_after_many(Duration::ZERO)).await, 2);
+async fn while_much_changes_a_commit_waits_for_company_if_it_is_told_to() {
+    assert_eq!(Box::pin(two_after(2, Duration::from_secs(60))).await, 1);
+    assert_eq!(Box::pin(two_after(2, Duration::ZERO)).await, 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_changes_of_one_workflow_are_not_worth_a_wait() {
+    let limits = Limits { commit_wait: Duration::from_secs(60), ..Limits::default() };
+    let rig = Rig::with(Base::memory(), limits).await;
+    rig.start("order").await;
+    for _ in 0..=SPAN {
+        let signal = || rig.signal("order", "paid");
+        let (one, two, three) = tokio::join!(signal(), signal(), signal());
+        one.and(two).and(three).unwrap();
+        rig.wait_millis(2).await;
+    }
+    assert_eq!(rig.millis(), u128::from(2 * (SPAN + 1)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -43,3 +60,6 @@ async fn a_commit_after_a_small_one_does_not_wait() {
     }
     assert_eq!(rig.millis(), 0);
 }
+
+/// How many milliseconds it takes to tell how much changes.
+const SPAN: u64 = 25;

@@ -164,6 +164,11 @@ impl Rig {
         self.clock.sleep(Duration::from_secs(seconds)).await;
     }
 
+    /// Waits, in virtual time.
+    pub(crate) async fn wait_millis(&self, millis: u64) {
+        self.clock.sleep(Duration::from_millis(millis)).await;
+    }
+
     /// Lets everybody do what they can without time passing.
     pub(crate) async fn settle(&self) {
         for _ in 0..50 {
