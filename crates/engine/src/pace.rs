@@ -21,6 +21,8 @@ impl Pace {
     /// Takes note of runs that have changed until `now`.
     pub(crate) fn note(&mut self, runs: usize, now: Timestamp) {
         self.changes += runs;
+        // A clock that was set back would take as long to tell.
+        self.since = self.since.min(now);
         let span = now.since(self.since);
         if span >= SPAN {
             let changes = u32::try_from(self.changes).unwrap_or(u32::MAX);
@@ -60,5 +62,19 @@ mod tests {
         assert!(!come(30, 60, 3), "many at once, and then none for long");
         assert!(come(2, 1, 60));
         assert!(!come(1, 10_000, 1), "the night has come");
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_does_not_keep_it_waiting() {
+        let mut pace = Pace::default();
+        let hour = Duration::from_secs(3600);
+        for millis in 0..60 {
+            pace.note(2, Timestamp(0).after(hour + Duration::from_millis(millis)));
+        }
+        assert!(pace.is_fast());
+        for millis in 0..60 {
+            pace.note(1, Timestamp(0).after(Duration::from_millis(10 * millis)));
+        }
+        assert!(!pace.is_fast());
     }
 }
