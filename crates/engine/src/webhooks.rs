@@ -138,8 +138,13 @@ impl Undeliverable {
     }
 
     /// It was taken, or nobody wants it to be.
-    pub(crate) fn forget(&self, id: u64) -> Option<Post> {
-        self.lock().remove(&id).map(|kept| kept.post)
+    pub(crate) fn forget(&self, id: u64) {
+        self.lock().remove(&id);
+    }
+
+    /// What was not taken.
+    pub(crate) fn post(&self, id: u64) -> Option<Post> {
+        self.lock().get(&id).map(|kept| kept.post.clone())
     }
 
     /// Whether it is still wanted.

@@ -1,7 +1,7 @@
 //! What operators see of failures, and what they do about them.
 
 use steadfast_engine::{
-    Change, Code,
+    Change, Code, Limits,
     failures::{
         Acted, EndingSetting, ErrorId, JobOrder, JobRate, JobState, NewPolicy, NewResumeJob,
         Position, Resume, Scope, Selection, Settings, Who,
@@ -11,7 +11,7 @@ use steadfast_retry::{Ending, pattern::NamePattern, resume};
 use steadfast_store::{ErrorEntry, ErrorFilter, ErrorGroup, ErrorState, Order};
 
 use crate::common::{
-    NAMESPACE, Rig, complete, execution, fail, payload, payloads, retried, survives,
+    Base, Fault, NAMESPACE, Rig, complete, execution, fail, payload, payloads, retried, survives,
 };
 
 fn who() -> Who {
@@ -315,6 +315,33 @@ async fn a_workflow_that_wants_to_know_is_told_once() {
         rig.names("watch").await.iter().filter(|name| name.contains("Signaled")).count().to_string()
     });
     assert_eq!(told.await, "1");
+}
+
+/// Otherwise the next engine would tell it again, and the run could not be deleted before.
+#[tokio::test(start_paused = true)]
+async fn a_run_hears_that_its_document_was_taken_also_from_a_bad_disk() {
+    let limits = Limits { cached_runs_max: 1, ..Limits::default() };
+    let rig = Rig::with(Base::memory(), limits).await;
+    let settings: Settings = serde_json::from_str(
+        r#"{"endings": [{"ending": "park"}],
+            "notify": [{"on": ["parked"], "webhook": "https://hook.example.com"}]}"#,
+    )
+    .expect("settings");
+    rig.engine().set_failure_settings(NAMESPACE, settings, who()).await.expect("good");
+    let door = rig.hook.door.acquire().await;
+    rig.failed("order-1", "no network").await;
+    for n in 2..5 {
+        // Others take its place in memory.
+        rig.start(&format!("order-{n}")).await;
+        rig.settle().await;
+    }
+    rig.store().fail_reads([Fault::Busy; 7]);
+    drop(door);
+    rig.wait(60).await;
+    assert_eq!(rig.hook.heard(), 1);
+    rig.restart().await;
+    rig.wait(600).await;
+    assert_eq!(rig.hook.heard(), 1);
 }
 
 #[tokio::test(start_paused = true)]

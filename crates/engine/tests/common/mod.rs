@@ -2,6 +2,7 @@
 
 pub(crate) mod calls;
 mod commands;
+mod hook;
 mod schedules;
 mod store;
 
@@ -15,6 +16,7 @@ use steadfast_engine::{Clock, Engine, Limits, Options, Timestamp, Wait};
 use steadfast_store::{Memory, Sqlite, Store, sqlite};
 
 pub(crate) use commands::*;
+pub(crate) use hook::Hook;
 pub(crate) use schedules::*;
 pub(crate) use store::{Fault, Scripted};
 
@@ -82,6 +84,7 @@ pub(crate) struct Rig {
     store: RefCell<Arc<Scripted>>,
     base: Base,
     pub(crate) clock: Arc<VirtualClock>,
+    pub(crate) hook: Arc<Hook>,
     limits: Limits,
     opened: Cell<u64>,
     /// Places in the story where the plug can be pulled, so far.
@@ -101,12 +104,14 @@ impl Rig {
     pub(crate) async fn with(base: Base, limits: Limits) -> Self {
         let clock = VirtualClock::new();
         let store = base.open();
-        let engine = open(&store, &clock, &limits, 1).await;
+        let hook = Arc::default();
+        let engine = open(&store, &clock, &hook, &limits, 1).await;
         Self {
             engine: RefCell::new(engine),
             store: RefCell::new(store),
             base,
             clock,
+            hook,
             limits,
             opened: Cell::new(1),
             points: Cell::new(0),
@@ -142,13 +147,13 @@ impl Rig {
             self.store.replace(self.base.open());
         }
         let store = self.store();
-        let engine = open(&store, &self.clock, &self.limits, self.opened.get()).await;
+        let engine = open(&store, &self.clock, &self.hook, &self.limits, self.opened.get()).await;
         self.engine.replace(engine);
     }
 
     /// Another engine on the same data.
     pub(crate) async fn second(&self) -> Engine {
-        open(&self.store(), &self.clock, &self.limits, 99).await
+        open(&self.store(), &self.clock, &self.hook, &self.limits, 99).await
     }
 
     /// A place where the plug may be pulled.
@@ -227,6 +232,7 @@ pub(crate) async fn survives_on(
 async fn open(
     store: &Arc<Scripted>,
     clock: &Arc<VirtualClock>,
+    hook: &Arc<Hook>,
     limits: &Limits,
     seed: u64,
 ) -> Engine {
@@ -235,6 +241,7 @@ async fn open(
         clock: clock.clone(),
         seed: Some(seed),
         limits: limits.clone(),
+        webhooks: Some(hook.clone()),
         ..Options::default()
     };
     Engine::open(store, options).await.expect("an engine")

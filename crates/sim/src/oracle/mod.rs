@@ -185,15 +185,15 @@ pub(crate) async fn started(world: &World, workflow_id: &str, run_id: &str) -> O
 pub(crate) fn compare(before: &Runs, after: &Runs) -> Vec<Fault> {
     let mut faults = Vec::new();
     for (run_id, run) in before {
-        let same = after.get(run_id).is_some_and(|again| {
-            again.events == run.events
-                && again.listed == run.listed
-                && again.described == run.described
-        });
-        if !same {
-            let what = format!("{run_id} is another one after a restart");
-            faults.push(Fault { what, workflow_id: run.workflow_id.clone() });
-        }
+        let changed = match after.get(run_id) {
+            None => "is gone",
+            Some(again) if again.events != run.events => "has another history",
+            Some(again) if again.listed != run.listed => "is listed otherwise",
+            Some(again) if again.described != run.described => "is described otherwise",
+            Some(_) => continue,
+        };
+        let what = format!("{run_id} {changed} after a restart");
+        faults.push(Fault { what, workflow_id: run.workflow_id.clone() });
     }
     faults
 }

@@ -9,6 +9,7 @@ use steadfast_core::{Identity, Input};
 use tokio::sync::Semaphore;
 
 use crate::{
+    clock::Clock,
     errands,
     error::Error,
     running::Running,
@@ -59,9 +60,11 @@ impl Engine {
             return Err(Error::invalid("ids: at least one document must be named"));
         }
         let chosen = self.undelivered(namespace, ids)?;
+        let undeliverable = &self.shared().undeliverable;
         for id in &chosen {
-            if let Some(post) = self.shared().undeliverable.forget(*id) {
-                self.forget_document(&post).await;
+            if let Some(post) = undeliverable.post(*id) {
+                self.forget_document(&post).await?;
+                undeliverable.forget(*id);
             }
         }
         Ok(chosen.len())
@@ -81,13 +84,18 @@ impl Engine {
         Ok(ids.iter().copied().collect())
     }
 
-    /// A document was taken, or is dropped: its run need not keep it.
-    async fn forget_document(&self, post: &Post) {
+    /// A document was taken, or is dropped: its run need not keep it. An error is one that passes.
+    async fn forget_document(&self, post: &Post) -> Result<(), Error> {
         let Identity { namespace_id, workflow_id, run_id, .. } = &post.from;
         let address = Address::of(namespace_id, workflow_id, run_id);
         let delivered = Input::MessageDelivered(post.message);
-        if let Err(error) = self.apply(address, String::new(), delivered, |_| ()).await {
-            tracing::debug!(%error, "a run is gone whose document was sent");
+        match self.apply(address, String::new(), delivered, |_| ()).await {
+            Err(error) if error.code.is_passing() => Err(error),
+            Err(error) => {
+                tracing::debug!(%error, "a run is gone whose document was sent");
+                Ok(())
+            }
+            Ok(()) => Ok(()),
         }
     }
 }
@@ -117,8 +125,8 @@ async fn deliver(
         let undeliverable = &engine.shared().undeliverable;
         let Err(error) = outcome else {
             undeliverable.forget(id);
-            engine.forget_document(&post).await;
-            return;
+            drop(engine);
+            return acknowledge(&running, &clock, &post).await;
         };
         if attempts > 1 && !undeliverable.has(id) {
             // Somebody has dropped it.
@@ -138,5 +146,17 @@ async fn deliver(
             () = clock.sleep(wait(attempts)) => {}
             () = again => {}
         }
+    }
+}
+
+/// Has the run know that its document was taken, however long that takes: until then it keeps the
+/// document, would have it sent again by the next engine, and is not deleted.
+async fn acknowledge(running: &Weak<Running>, clock: &Arc<dyn Clock>, post: &Post) {
+    while let Some(engine) = Engine::upgrade(running) {
+        let Err(error) = engine.forget_document(post).await else { return };
+        tracing::warn!(%error, "a document was taken, which its run does not know yet");
+        let pause = engine.shared().limits.commit_retry.1;
+        drop(engine);
+        clock.sleep(pause).await;
     }
 }
