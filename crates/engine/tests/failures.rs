@@ -298,15 +298,18 @@ async fn a_bulk_resume_stops_when_its_canaries_fail_again() {
     assert_eq!(rig.errors().await.len(), 10, "all are parked again");
 }
 
+/// Has everything parked, and somebody told of it.
+async fn park_and_tell(rig: &Rig, notify: &str) {
+    let settings = format!(r#"{{"endings": [{{"ending": "park"}}], "notify": [{notify}]}}"#);
+    let settings: Settings = serde_json::from_str(&settings).expect("settings");
+    rig.engine().set_failure_settings(NAMESPACE, settings, who()).await.expect("good");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_workflow_that_wants_to_know_is_told_once() {
     let told = survives(async |rig: &Rig| {
-        let settings: Settings = serde_json::from_str(
-            r#"{"endings": [{"ending": "park"}],
-                "notify": [{"on": ["parked"], "signal": {"workflowId": "watch", "name": "parked"}}]}"#,
-        )
-        .expect("settings");
-        rig.engine().set_failure_settings(NAMESPACE, settings, who()).await.expect("good");
+        let signal = r#"{"on": ["parked"], "signal": {"workflowId": "watch", "name": "parked"}}"#;
+        park_and_tell(rig, signal).await;
         rig.start("watch").await;
         rig.step(vec![]).await;
         rig.failed("order-1", "no network").await;
@@ -322,12 +325,7 @@ async fn a_workflow_that_wants_to_know_is_told_once() {
 async fn a_run_hears_that_its_document_was_taken_also_from_a_bad_disk() {
     let limits = Limits { cached_runs_max: 1, ..Limits::default() };
     let rig = Rig::with(Base::memory(), limits).await;
-    let settings: Settings = serde_json::from_str(
-        r#"{"endings": [{"ending": "park"}],
-            "notify": [{"on": ["parked"], "webhook": "https://hook.example.com"}]}"#,
-    )
-    .expect("settings");
-    rig.engine().set_failure_settings(NAMESPACE, settings, who()).await.expect("good");
+    park_and_tell(&rig, r#"{"on": ["parked"], "webhook": "https://hook.example.com"}"#).await;
     let door = rig.hook.door.acquire().await;
     rig.failed("order-1", "no network").await;
     for n in 2..5 {

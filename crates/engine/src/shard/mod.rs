@@ -45,6 +45,7 @@ pub(crate) use desk::{Desk, Wishes};
 pub(crate) use entry::{Entry, UpdateWatcher, Watcher};
 pub(crate) use job::{Address, Job, PendingKey};
 pub(crate) use mail::{Mail, Mailbox};
+pub(crate) use outbox::InputJob;
 pub(crate) use schedule::{ScheduleEntry, address as schedule_address};
 pub(crate) use shared::{RunNumbers, Shared, earlier};
 pub(crate) use tasks::fill_history;

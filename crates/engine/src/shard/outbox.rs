@@ -41,7 +41,7 @@ pub(super) struct TickJob(Address);
 pub(super) struct RecoverJob(Address);
 
 /// An input for a run whose sender does not wait for an answer.
-pub(super) struct InputJob {
+pub(crate) struct InputJob {
     address: Address,
     input: Input,
 }
@@ -60,7 +60,11 @@ impl RecoverJob {
 
 impl InputJob {
     pub(super) fn new(number: RunNumber, input: Input) -> Self {
-        Self { address: Address::Number(number), input }
+        Self::to(Address::Number(number), input)
+    }
+
+    pub(crate) fn to(address: Address, input: Input) -> Self {
+        Self { address, input }
     }
 }
 

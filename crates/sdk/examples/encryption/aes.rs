@@ -82,5 +82,5 @@ fn made_of(key: &[u8; 32]) -> Result<LessSafeKey> {
     Ok(LessSafeKey::new(key))
 }
 
-pub(crate) const ENCRYPTED: &[u8] = b"binary/encrypted";
+const ENCRYPTED: &[u8] = b"binary/encrypted";
 pub(crate) const KEY: &str = "encryption-key-id";

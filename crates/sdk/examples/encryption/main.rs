@@ -14,25 +14,23 @@ use steadfast::{
 
 use crate::aes::{Aes, KEY};
 
-type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
-
 #[derive(Clone, Deserialize, Serialize)]
 struct Card {
     number: String,
     euros: u32,
 }
 
-async fn charge(card: Card) -> std::result::Result<String, Failure> {
+async fn charge(card: Card) -> Result<String, Failure> {
     Ok(format!("{} has paid {} euros", card.number, card.euros))
 }
 
-async fn pay(ctx: WorkflowContext, card: Card) -> std::result::Result<String, Failure> {
+async fn pay(ctx: WorkflowContext, card: Card) -> Result<String, Failure> {
     let by: String = ctx.signals("approve").receive().await?;
     Ok(format!("{}, as {by} allowed", ctx.activity(charge, &card).await?))
 }
 
 #[tokio::main]
-async fn main() -> Result<()> {
+async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     // A program of yours has them from a vault, or from its environment.
     let (spring, autumn) = ([7; 32], [8; 32]);
     let folder = tempfile::tempdir()?;

@@ -9,12 +9,11 @@ use steadfast_core::{Identity, Input};
 use tokio::sync::Semaphore;
 
 use crate::{
-    clock::Clock,
     errands,
     error::Error,
     running::Running,
     service::Engine,
-    shard::Address,
+    shard::{Address, InputJob},
     webhooks::{
         AT_ONCE_MAX, ATTEMPTS_MAX, Post, PostError, UNDER_WAY_MAX, Undelivered, Webhooks, wait,
     },
@@ -84,20 +83,24 @@ impl Engine {
         Ok(ids.iter().copied().collect())
     }
 
-    /// A document was taken, or is dropped: its run need not keep it. An error is one that passes.
+    /// Has a document's run forget it, unless something that passes prevents it.
     async fn forget_document(&self, post: &Post) -> Result<(), Error> {
-        let Identity { namespace_id, workflow_id, run_id, .. } = &post.from;
-        let address = Address::of(namespace_id, workflow_id, run_id);
-        let delivered = Input::MessageDelivered(post.message);
+        let (address, delivered) = settled(post);
         match self.apply(address, String::new(), delivered, |_| ()).await {
             Err(error) if error.code.is_passing() => Err(error),
             Err(error) => {
-                tracing::debug!(%error, "a run is gone whose document was sent");
+                tracing::debug!(%error, "a run is gone whose document is dropped");
                 Ok(())
             }
             Ok(()) => Ok(()),
         }
     }
+}
+
+/// What is said to whom when a document was taken, or is dropped: its run need not keep it.
+fn settled(post: &Post) -> (Address, Input) {
+    let Identity { namespace_id, workflow_id, run_id, .. } = &post.from;
+    (Address::of(namespace_id, workflow_id, run_id), Input::MessageDelivered(post.message))
 }
 
 /// Sends one document, again and again until it was taken. One that is not taken for long is set
@@ -125,8 +128,9 @@ async fn deliver(
         let undeliverable = &engine.shared().undeliverable;
         let Err(error) = outcome else {
             undeliverable.forget(id);
-            drop(engine);
-            return acknowledge(&running, &clock, &post).await;
+            let (address, delivered) = settled(&post);
+            engine.post(InputJob::to(address, delivered));
+            return;
         };
         if attempts > 1 && !undeliverable.has(id) {
             // Somebody has dropped it.
@@ -146,17 +150,5 @@ async fn deliver(
             () = clock.sleep(wait(attempts)) => {}
             () = again => {}
         }
-    }
-}
-
-/// Has the run know that its document was taken, however long that takes: until then it keeps the
-/// document, would have it sent again by the next engine, and is not deleted.
-async fn acknowledge(running: &Weak<Running>, clock: &Arc<dyn Clock>, post: &Post) {
-    while let Some(engine) = Engine::upgrade(running) {
-        let Err(error) = engine.forget_document(post).await else { return };
-        tracing::warn!(%error, "a document was taken, which its run does not know yet");
-        let pause = engine.shared().limits.commit_retry.1;
-        drop(engine);
-        clock.sleep(pause).await;
     }
 }
