@@ -181,6 +181,9 @@ pub(crate) struct ResumeJob {
     /// Whether the rate is found out by itself.
     #[prost(bool, tag = "25")]
     pub(crate) is_auto: bool,
+    /// How many of them have had their turn, or may have had it.
+    #[prost(uint64, tag = "26")]
+    pub(crate) begun: u64,
 }
 
 /// Some of the errors that a job is for.

@@ -1,10 +1,11 @@
 //! Bulk resumes: begun, watched, held, ended; and the work on them in the background.
 //!
-//! How far a job is is written down after every tick. After a crash the errors of the last tick have
-//! their turn once more, and take it for the same request: none is resumed twice.
+//! How far a job is is written down before every tick and after it. After a crash the errors of the last
+//! tick have their turn once more, and take it for the same request: none is resumed twice. One that is
+//! gone by then was resumed and is done.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Weak},
     time::Duration,
 };
@@ -233,6 +234,7 @@ impl Engine {
         }
         let gate = ResumeJob { settled: seen.prefix, ..job.clone() }.gate();
         let due = (turns_in_a_tick(job.rate)).min(gate.saturating_sub(job.turns));
+        self.begin_turns(key, job.turns + due).await?;
         let refused = self.turns_of_resume(key, &job, &namespace, due).await?;
         self.record_resume(key, &seen, due, refused, None).await?;
         let tick = if due == 0 { IDLE } else { tick_of(job.rate, due) };
@@ -266,6 +268,15 @@ impl Engine {
         Ok(kept)
     }
 
+    /// Keeps that errors up to the `end`th may have had their turn from now on.
+    async fn begin_turns(&self, key: &Key, end: u64) -> Result<(), Error> {
+        let jobs = &self.shared().resume_jobs;
+        let _turn = jobs.turn().await;
+        let Some(mut job) = jobs.get(key).filter(|it| it.begun < end) else { return Ok(()) };
+        job.begun = end;
+        jobs.put(&**self.store(), key.clone(), job).await
+    }
+
     /// The next `count` errors have their turn, all at once. Why some could not be resumed.
     async fn turns_of_resume(
         &self,
@@ -277,7 +288,7 @@ impl Engine {
         let targets = self.targets(key, job.turns, count).await?;
         let ids = targets.iter().map(|it| (RunNumber(it.run), it.subject)).collect();
         let entries = self.store().errors_by_id(ids).await?;
-        let gone = targets.len() - entries.len();
+        let mut refused = vec![GONE.to_owned(); gone(job, &targets, &entries)];
         let resume = Arc::new(job.resume(&key.1));
         let mut turns = tokio::task::JoinSet::new();
         for entry in entries {
@@ -289,7 +300,6 @@ impl Engine {
             });
         }
         let tally = &self.shared().tally;
-        let mut refused = vec![GONE.to_owned(); gone];
         while let Some(turn) = turns.join_next().await {
             match turn {
                 Ok((_, Ok(_))) => tally.add_one(Name::ResumeItems, [&key.1, "resumed"]),
@@ -476,6 +486,15 @@ fn fate(target: &Target, entry: Option<&ErrorEntry>) -> Option<Fate> {
         ErrorState::Parked | ErrorState::Failed | ErrorState::Dead => Some(Fate::Refused),
         ErrorState::Retrying => None,
     }
+}
+
+/// How many errors were gone before their turn. One that may have had its turn before, of which nobody
+/// heard, is gone because of it.
+fn gone(job: &ResumeJob, targets: &[Target], entries: &[ErrorEntry]) -> usize {
+    let begun = usize::try_from(job.begun.saturating_sub(job.turns)).unwrap_or(usize::MAX);
+    let found: BTreeSet<(i64, i64)> = entries.iter().map(|it| (it.run.0, it.subject)).collect();
+    let new = targets.iter().skip(begun);
+    new.filter(|target| !found.contains(&(target.run, target.subject))).count()
 }
 
 /// A lower number goes first.
