@@ -4,25 +4,26 @@ use std::{
     fmt,
     future::Future,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
 
 use steadfast_engine::{Clock, Code, Engine, Error, Limits, Options, Webhooks};
-use steadfast_store::{Memory, Store};
+use steadfast_store::Store;
 use tokio::sync::Notify;
 
 use crate::{
-    chance::Chance, clock::SimClock, faults::Faults, hook::Hook, store::Faulty, watch::Watch,
+    chance::Chance, clock::SimClock, faults::Faults, hook::Hook, medium::Medium, store::Faulty,
+    watch::Watch,
 };
 
 /// The simulated machine.
 #[derive(Debug)]
 pub(crate) struct Host {
     /// The disk: it stays when the process goes.
-    disk: Memory,
+    disk: Medium,
     faults: Arc<Faults>,
     hook: Arc<Hook>,
     watch: Arc<Watch>,
@@ -31,11 +32,15 @@ pub(crate) struct Host {
     limits: Limits,
     shards: u32,
     opened: AtomicU64,
-    engine: Mutex<Option<Engine>>,
+    process: Mutex<Option<(Process, Engine)>>,
     /// Told when the process goes. (Not a watch channel: that wakes its watchers in an order of its
     /// own, different each time.)
     gone: Notify,
 }
+
+/// One of the processes that the machine has had.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Process(u64);
 
 /// Why a call has no answer, or a bad one.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,7 +55,12 @@ pub(crate) enum Trouble {
 
 impl Host {
     /// A machine that is off.
-    pub(crate) fn new(clock: Arc<SimClock>, faults: Arc<Faults>, chance: &Chance) -> Self {
+    pub(crate) fn new(
+        medium: Medium,
+        clock: Arc<SimClock>,
+        faults: Arc<Faults>,
+        chance: &Chance,
+    ) -> Self {
         let mut draw = chance.child("machine");
         let limits = Limits {
             // Small, so that runs leave the memory, pages end and horizons pass.
@@ -64,7 +74,7 @@ impl Host {
             ..Limits::default()
         };
         Self {
-            disk: Memory::new(),
+            disk: medium,
             hook: Arc::new(Hook::new(chance.child("hook"), Arc::clone(&faults))),
             watch: Arc::default(),
             faults,
@@ -73,7 +83,7 @@ impl Host {
             limits,
             shards: draw.small(1, 4),
             opened: AtomicU64::new(0),
-            engine: Mutex::new(None),
+            process: Mutex::new(None),
             gone: Notify::new(),
         }
     }
@@ -94,11 +104,40 @@ impl Host {
         }
     }
 
+    /// The process that runs now.
+    pub(crate) fn process(&self) -> Option<Process> {
+        self.lock().as_ref().map(|(process, _)| *process)
+    }
+
+    /// Does something inside a process: `None` if that ended first.
+    pub(crate) async fn inside<T>(
+        &self,
+        process: Process,
+        work: impl Future<Output = T>,
+    ) -> Option<T> {
+        let gone = self.gone.notified();
+        tokio::pin!(gone);
+        gone.as_mut().enable();
+        if self.process() != Some(process) {
+            return None;
+        }
+        tokio::select! {
+            biased;
+            () = gone => None,
+            done = work => Some(done),
+        }
+    }
+
+    /// The disk.
+    pub(crate) fn disk(&self) -> &Medium {
+        &self.disk
+    }
+
     /// Switches it on, however often that takes.
     pub(crate) async fn start(&self) {
         loop {
             let (faults, watch) = (Arc::clone(&self.faults), Arc::clone(&self.watch));
-            let store = Faulty::new(self.disk.clone(), faults, watch);
+            let store = Faulty::new(self.disk.store(), faults, watch);
             let opened = self.opened.fetch_add(1, Ordering::Relaxed);
             let clock: Arc<dyn Clock> = Arc::<SimClock>::clone(&self.clock);
             let hook: Arc<dyn Webhooks> = Arc::<Hook>::clone(&self.hook);
@@ -112,7 +151,7 @@ impl Host {
             };
             let store: Arc<dyn Store> = Arc::new(store);
             if let Ok(engine) = Engine::open(store, options).await {
-                *self.engine.lock().unwrap_or_else(PoisonError::into_inner) = Some(engine);
+                *self.lock() = Some((Process(opened), engine));
                 return;
             }
             self.clock.wait(Duration::from_millis(100)).await;
@@ -137,14 +176,18 @@ impl Host {
     }
 
     fn engine(&self) -> Option<Engine> {
-        self.engine.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.lock().as_ref().map(|(_, engine)| engine.clone())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<(Process, Engine)>> {
+        self.process.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The process goes, and everybody who waits for it hears that.
     fn take(&self) -> Option<Engine> {
-        let engine = self.engine.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let process = self.lock().take();
         self.gone.notify_waiters();
-        engine
+        process.map(|(_, engine)| engine)
     }
 
     /// How often it was switched on, or that was tried.

@@ -35,6 +35,8 @@ pub(crate) struct Book {
     pub(crate) closes: Vec<Close>,
     /// Attempts that a worker saw.
     pub(crate) deliveries: BTreeMap<Attempt, Delivery>,
+    /// Attempts whose worker died with the engine's process before it had an answer.
+    pub(crate) lost: BTreeSet<Attempt>,
     /// Workflow ids whose activities an operator held back or let go. An attempt that ends while it
     /// is held back is followed by another one when it is let go, at once, even if it was the last.
     pub(crate) held: BTreeSet<String>,

@@ -2,6 +2,7 @@
 #![expect(clippy::print_stdout, reason = "telling what happened is what this program is for")]
 
 use std::{
+    fmt,
     process::ExitCode,
     time::{Duration, Instant},
 };
@@ -93,25 +94,53 @@ fn announce(what: &str) {
 
 fn run(seeds: impl Iterator<Item = u64>, verbose: bool, keep_going: bool) -> bool {
     let begin = now();
-    let (mut count, mut bad, mut runs, mut events, mut faults) = (0_u32, 0_u32, 0, 0, 0);
+    let mut sums = Sums::default();
     for seed in seeds {
         let report = simulate(seed, verbose);
-        count += 1;
-        runs += report.runs;
-        events += report.events;
-        faults += report.disk_faults;
-        bad += u32::from(!told(&report));
-        if bad > 0 && !keep_going {
+        sums.add(&report, told(&report));
+        if sums.bad > 0 && !keep_going {
             break;
         }
     }
     let seconds = begin.elapsed().as_secs_f64();
-    println!(
-        "{count} seeds, {bad} bad: {runs} runs, {events} events, {faults} disk faults, \
-         {seconds:.1} s ({:.1} seeds/s)",
-        f64::from(count) / seconds.max(0.001)
-    );
-    bad == 0
+    let pace = f64::from(sums.seeds) / seconds.max(0.001);
+    println!("{sums}, {seconds:.1} s ({pace:.1} seeds/s)");
+    sums.bad == 0
+}
+
+/// What came of many seeds.
+#[derive(Debug, Default)]
+struct Sums {
+    seeds: u32,
+    bad: u32,
+    runs: usize,
+    events: usize,
+    disk_faults: u64,
+    lost_attempts: usize,
+    effects: usize,
+}
+
+impl Sums {
+    fn add(&mut self, report: &Report, is_good: bool) {
+        self.seeds += 1;
+        self.bad += u32::from(!is_good);
+        self.runs += report.runs;
+        self.events += report.events;
+        self.disk_faults += report.disk_faults;
+        self.lost_attempts += report.lost_attempts;
+        self.effects += report.effects;
+    }
+}
+
+impl fmt::Display for Sums {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { seeds, bad, runs, events, disk_faults, lost_attempts, effects } = self;
+        write!(
+            f,
+            "{seeds} seeds, {bad} bad: {runs} runs, {events} events, {disk_faults} disk faults, \
+             {lost_attempts} attempts lost with their process, {effects} effects written"
+        )
+    }
 }
 
 /// Says what was wrong, if anything was, and how to see it again.

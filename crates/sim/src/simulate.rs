@@ -7,8 +7,10 @@ use steadfast_proto::workflowservice as ws;
 use crate::{
     actor, clock,
     ledger::Fault,
-    oracle, wire,
-    world::{Foreman, Steward, World},
+    oracle,
+    scenario::{Disk, Scenario},
+    wire,
+    world::World,
 };
 
 /// What came of a seed.
@@ -28,6 +30,10 @@ pub struct Report {
     pub events: usize,
     /// How many faults of the disk there were.
     pub disk_faults: u64,
+    /// How many attempts were lost with the process that their worker lived in.
+    pub lost_attempts: usize,
+    /// How many activities wrote something together with their result.
+    pub effects: usize,
 }
 
 /// Runs the simulation of a seed; `shown` prints its log as it comes.
@@ -35,31 +41,10 @@ pub fn simulate(seed: u64, shown: bool) -> Report {
     simulate_in(seed, shown, Scenario::default())
 }
 
-/// What a simulation has besides what its seed decides.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Scenario {
-    /// What kind of disk.
-    pub disk: Disk,
-    /// Whether somebody sees to failures.
-    pub steward: Steward,
-    /// Whether somebody resumes many at once, and somebody else is told of failures.
-    pub foreman: Foreman,
-}
-
-/// What kind of disk a simulation has.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Disk {
-    /// It fails as disks do, and says so.
-    #[default]
-    Honest,
-    /// It loses parts of commits and says nothing: whoever judges must find out.
-    Torn,
-}
-
 /// As [`simulate`], in such a scenario.
 pub fn simulate_in(seed: u64, shown: bool, scenario: Scenario) -> Report {
     clock::run(async {
-        let world = Arc::new(World::new(seed, shown, scenario.steward, scenario.foreman));
+        let world = Arc::new(World::new(seed, shown, scenario));
         if scenario.disk == Disk::Torn {
             world.faults.tear();
         }
@@ -140,6 +125,7 @@ async fn judged(world: &World, seed: u64) -> Report {
     let runs = oracle::read(world).await;
     oracle::count(world, &runs).await;
     oracle::check_attempts(world, &runs).await;
+    oracle::check_lost(world, &runs).await;
     oracle::check_resumes(world, &runs).await;
     let errors = oracle::check_errors(world, &runs).await;
     let mut faults = oracle::judge(world, &runs);
@@ -163,6 +149,8 @@ async fn judged(world: &World, seed: u64) -> Report {
         runs: runs.len(),
         events: runs.values().map(|run| run.events.len()).sum(),
         disk_faults: world.faults.made(),
+        lost_attempts: world.ledger.book().lost.len(),
+        effects: world.host.disk().effects().len(),
         faults,
     }
 }

@@ -11,19 +11,20 @@ use std::sync::{
 use steadfast_engine::Timestamp;
 use steadfast_store::{
     Answer, AttemptLog, Batch, Error, ErrorEntry, ErrorFilter, ErrorGroup, ErrorGroupRow, ErrorId,
-    ErrorListing, ErrorPosition, EventBatch, Field, Filter, Group, Lease, Listing, Lookup, Memory,
+    ErrorListing, ErrorPosition, EventBatch, Field, Filter, Group, Lease, Listing, Lookup,
     NamespaceRow, Order, Retried, RunNumber, RunRows, ShardNumber, Store, VisibilityPosition,
 };
 
 use crate::{
     faults::{Cut, Fate, Faults, Sight},
+    medium::wait_for,
     watch::Watch,
 };
 
 /// A store that fails.
 #[derive(Debug)]
 pub(crate) struct Faulty {
-    disk: Arc<Memory>,
+    disk: Arc<dyn Store>,
     faults: Arc<Faults>,
     watch: Arc<Watch>,
     /// Whether the plug was pulled: nothing comes from here or gets here any more.
@@ -32,8 +33,8 @@ pub(crate) struct Faulty {
 
 impl Faulty {
     /// A new opening of a disk.
-    pub(crate) fn new(disk: Memory, faults: Arc<Faults>, watch: Arc<Watch>) -> Self {
-        Self { disk: Arc::new(disk), faults, watch, is_cut: Arc::default() }
+    pub(crate) fn new(disk: Arc<dyn Store>, faults: Arc<Faults>, watch: Arc<Watch>) -> Self {
+        Self { disk, faults, watch, is_cut: Arc::default() }
     }
 
     /// Writes, unless the plug is pulled just before it or just after.
@@ -63,13 +64,13 @@ impl Faulty {
         Box::pin(async move {
             match sight {
                 Sight::Stale(wait) => {
-                    let seen = answer.await;
+                    let seen = wait_for(answer);
                     pause(wait).await;
                     seen
                 }
                 Sight::Late(wait) => {
                     pause(wait).await;
-                    answer.await
+                    wait_for(answer)
                 }
                 Sight::Blind(wait, error) => {
                     pause(wait).await;
@@ -82,14 +83,16 @@ impl Faulty {
 
 impl Store for Faulty {
     fn acquire(&self, shards: u32, owner: String) -> Answer<'_, Lease> {
-        self.disk.acquire(shards, owner)
+        let disk = Arc::clone(&self.disk);
+        Box::pin(async move { wait_for(disk.acquire(shards, owner)) })
     }
 
     fn commit(&self, mut batch: Arc<Batch>) -> Answer<'_, ()> {
         if self.faults.is_torn() {
             Arc::make_mut(&mut batch).writes.pop();
         }
-        let done = commit(Arc::clone(&self.disk), Arc::clone(&self.watch), batch);
+        let (disk, watch) = (Arc::clone(&self.disk), Arc::clone(&self.watch));
+        let done = async move { commit(&*disk, &watch, &batch) };
         self.write(match self.faults.fate() {
             Fate::Done(wait) if wait.is_zero() => Box::pin(done),
             Fate::Done(wait) => {
@@ -245,11 +248,13 @@ impl Store for Faulty {
     }
 
     fn put_namespace(&self, row: NamespaceRow) -> Answer<'_, ()> {
-        self.write(self.disk.put_namespace(row))
+        let disk = Arc::clone(&self.disk);
+        self.write(Box::pin(async move { wait_for(disk.put_namespace(row)) }))
     }
 
     fn delete_namespace(&self, id: String) -> Answer<'_, ()> {
-        self.write(self.disk.delete_namespace(id))
+        let disk = Arc::clone(&self.disk);
+        self.write(Box::pin(async move { wait_for(disk.delete_namespace(id)) }))
     }
 
     fn namespaces(&self) -> Answer<'_, Vec<NamespaceRow>> {
@@ -263,18 +268,20 @@ impl Store for Faulty {
     }
 
     fn put_setting(&self, name: String, value: Option<Vec<u8>>) -> Answer<'_, ()> {
-        self.write(self.disk.put_setting(name, value))
+        let disk = Arc::clone(&self.disk);
+        self.write(Box::pin(async move { wait_for(disk.put_setting(name, value)) }))
     }
 
     fn close(&self) -> Answer<'_, ()> {
-        self.disk.close()
+        // The process lets go of it, and the disk stays.
+        Box::pin(std::future::ready(Ok(())))
     }
 }
 
 /// A commit, and a look at it.
-async fn commit(disk: Arc<Memory>, watch: Arc<Watch>, batch: Arc<Batch>) -> Result<(), Error> {
-    disk.commit(Arc::clone(&batch)).await?;
-    watch.see(&batch);
+fn commit(disk: &dyn Store, watch: &Watch, batch: &Arc<Batch>) -> Result<(), Error> {
+    wait_for(disk.commit(Arc::clone(batch)))?;
+    watch.see(batch);
     Ok(())
 }
 

@@ -15,6 +15,9 @@ pub(crate) const NAMESPACE: &str = "default";
 /// The queue that all workflows and activities are on.
 pub(crate) const QUEUE: &str = "work";
 
+/// What the result of an activity ends with that wrote it into the engine's file as well.
+pub(crate) const WITH_EFFECT: &str = " with effect";
+
 /// A text as a payload.
 pub(crate) fn payloads(text: &str) -> Payloads {
     Payloads { payloads: vec![Payload::json(format!("{text:?}"))] }

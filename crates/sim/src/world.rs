@@ -11,6 +11,8 @@ use crate::{
     host::{Host, Trouble},
     ledger::Ledger,
     log::Log,
+    medium::Medium,
+    scenario::{Part, Scenario},
 };
 
 /// What all actors of a simulation share.
@@ -32,40 +34,28 @@ pub(crate) struct World {
     pub(crate) has_steward: bool,
     /// Whether somebody resumes many at once, and somebody else is told of failures.
     pub(crate) has_foreman: bool,
-}
-
-/// Whether somebody sees to failures.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Steward {
-    /// In some worlds.
-    #[default]
-    Sometimes,
-    /// Never.
-    Never,
-}
-
-/// Whether somebody resumes many at once, and somebody else is told of failures.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Foreman {
-    /// In some worlds that have a steward.
-    #[default]
-    Sometimes,
-    /// Never.
-    Never,
+    /// Whether workers may live in the engine's own process.
+    pub(crate) has_own_workers: bool,
 }
 
 impl World {
     /// The world of a seed. Must be made inside the runtime of the simulation.
-    pub(crate) fn new(seed: u64, shown: bool, steward: Steward, foreman: Foreman) -> Self {
+    pub(crate) fn new(seed: u64, shown: bool, scenario: Scenario) -> Self {
         let chance = Chance::root(seed);
         let clock = Arc::new(SimClock::new());
         let faults = Arc::new(Faults::new(chance.child("store faults")));
-        let host = Host::new(Arc::clone(&clock), Arc::clone(&faults), &chance);
-        let has_steward = steward == Steward::Sometimes && chance.child("steward").percent(60);
-        let has_foreman =
-            has_steward && foreman == Foreman::Sometimes && chance.child("foreman").percent(60);
+        let has = |part: Part, name: &str, worlds: u64| {
+            part == Part::Sometimes && chance.child(name).percent(worlds)
+        };
+        let has_steward = has(scenario.steward, "steward", 60);
+        let has_foreman = has_steward && has(scenario.foreman, "foreman", 60);
+        let has_own_workers = has(scenario.own_workers, "own workers", 40);
+        // Own workers are mostly those of a program with its data in a file.
+        let has_file = has(scenario.file, "file", if has_own_workers { 60 } else { 15 });
+        let medium = if has_file { Medium::file() } else { Medium::memory() };
+        let host = Host::new(medium, Arc::clone(&clock), Arc::clone(&faults), &chance);
         let (ledger, log) = (Ledger::default(), Log::new(shown));
-        Self { host, clock, faults, ledger, log, chance, has_steward, has_foreman }
+        Self { host, clock, faults, ledger, log, chance, has_steward, has_foreman, has_own_workers }
     }
 
     /// Writes a line in the log.

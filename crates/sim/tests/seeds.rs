@@ -1,15 +1,20 @@
 //! Seeds that found something once. What they found is in their names.
 
-use steadfast_sim::{Disk, Foreman, Scenario, Steward, simulate, simulate_in};
+use steadfast_sim::{Disk, Part, Scenario, simulate, simulate_in};
 
 /// Seeds from before many were resumed at once, and somebody was told of failures.
 fn is_good_without_foreman(seed: u64) {
-    is_good_in(seed, Scenario { foreman: Foreman::Never, ..Scenario::default() });
+    is_good_in(seed, Scenario { foreman: Part::Never, ..without_own_workers() });
 }
 
 /// Seeds from before there were stewards: with one, they would be other stories.
 fn is_good_without_steward(seed: u64) {
-    is_good_in(seed, Scenario { steward: Steward::Never, ..Scenario::default() });
+    is_good_in(seed, Scenario { steward: Part::Never, ..without_own_workers() });
+}
+
+/// Worlds from before workers lived in the engine's process, and its data in a file.
+fn without_own_workers() -> Scenario {
+    Scenario { own_workers: Part::Never, file: Part::Never, ..Scenario::default() }
 }
 
 fn is_good_in(seed: u64, scenario: Scenario) {
@@ -28,6 +33,16 @@ fn a_disk_that_loses_parts_of_commits_is_found_out() {
     let found = (1..=8).filter(|seed| !simulate_in(*seed, false, torn).faults.is_empty());
     // In a seed in which little happens, what is lost may not have mattered.
     assert!(found.count() >= 6, "most seeds lose something that was promised");
+}
+
+#[test]
+fn workers_die_with_the_process_and_write_with_their_results() {
+    let reports: Vec<_> = (1..=12).map(|seed| simulate(seed, false)).collect();
+    for report in &reports {
+        assert!(report.faults.is_empty(), "{:#?}\n{}", report.faults, report.histories);
+    }
+    assert!(reports.iter().any(|it| it.lost_attempts > 0), "some are lost");
+    assert!(reports.iter().any(|it| it.effects > 0), "some write");
 }
 
 #[test]

@@ -2,13 +2,16 @@
 
 use std::{sync::Arc, time::Duration};
 
-use steadfast_engine::{Clock as _, Code, Timestamp};
+use steadfast_engine::{AsideError, Clock as _, Code, Engine, Error, Timestamp};
 use steadfast_proto::workflowservice as ws;
+use steadfast_store::Aside;
 
+use super::home::{Family, Home};
 use crate::{
     chance::Chance,
     host::Trouble,
     ledger::{Attempt, Delivery},
+    medium,
     program::Task,
     wire,
     world::World,
@@ -29,12 +32,27 @@ enum Manner {
     Hasty,
 }
 
+/// What an attempt writes into the engine's file with its result.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Effect {
+    Nothing,
+    /// What it came to.
+    Good,
+    /// As well, but then it says that it could not.
+    Bad,
+}
+
 /// Works for ever.
 pub(super) async fn run(world: Arc<World>, number: u64) {
     let who = format!("act-{number}");
     let mut chance = world.chance.child(&who);
+    let family = Family::of(&world, &who);
     let mut count = 0_u64;
     loop {
+        let Some(home) = family.home(&world) else {
+            world.wait(chance.millis(5, 100)).await;
+            continue;
+        };
         let request = ws::PollActivityTaskQueueRequest {
             namespace: wire::NAMESPACE.to_owned(),
             task_queue: Some(wire::queue(wire::QUEUE)),
@@ -44,13 +62,13 @@ pub(super) async fn run(world: Arc<World>, number: u64) {
         let hasty = chance.percent(10) && !world.faults.are_over();
         let patience = if hasty { chance.millis(0, 200) } else { Duration::from_secs(90) };
         let poll = world.hurry(patience, |engine| async move {
-            engine.poll_activity_task_queue(request).await
+            home.door(&engine).poll_activity_task_queue(request).await
         });
         match poll.await {
             Ok(task) if !task.task_token.is_empty() => {
                 count += 1;
                 let chance = chance.child(&count.to_string());
-                take(&world, &who, task, chance);
+                take(&world, &who, home, task, chance);
             }
             Ok(_) => {}
             Err(_) => world.wait(chance.millis(5, 100)).await,
@@ -62,12 +80,13 @@ pub(super) async fn run(world: Arc<World>, number: u64) {
 pub(super) fn take(
     world: &Arc<World>,
     who: &str,
+    home: Home,
     task: ws::PollActivityTaskQueueResponse,
     chance: Chance,
 ) {
-    let work = Work::new(Arc::clone(world), who, task, chance);
+    let work = Work::new(Arc::clone(world), who, home, task, chance);
     if let Some(work) = work {
-        drop(tokio::spawn(work.run()));
+        drop(tokio::spawn(work.live()));
     }
 }
 
@@ -75,11 +94,15 @@ pub(super) fn take(
 struct Work {
     world: Arc<World>,
     who: String,
+    home: Home,
     token: Vec<u8>,
     workflow_id: String,
     key: Attempt,
     task: Task,
     manner: Manner,
+    effect: Effect,
+    /// Whether the engine may have heard how it went.
+    has_answered: bool,
     chance: Chance,
 }
 
@@ -87,6 +110,7 @@ impl Work {
     fn new(
         world: Arc<World>,
         who: &str,
+        home: Home,
         given: ws::PollActivityTaskQueueResponse,
         mut chance: Chance,
     ) -> Option<Self> {
@@ -105,11 +129,41 @@ impl Work {
         };
         record(&world, &workflow_id, &key, task, &given);
         let manner = if world.faults.are_over() { Manner::Good } else { manner(&mut chance) };
+        let effect = effect(&world, home, &mut chance);
         let (who, token) = (who.to_owned(), given.task_token);
-        Some(Self { world, who, token, workflow_id, key, task, manner, chance })
+        Some(Self {
+            world,
+            who,
+            home,
+            token,
+            workflow_id,
+            key,
+            task,
+            manner,
+            effect,
+            has_answered: false,
+            chance,
+        })
     }
 
-    async fn run(mut self) {
+    /// Does it, unless the worker dies first. Whatever came of it in a worker inside the engine's
+    /// process: if the engine does not know of it, it is over when the process is.
+    async fn live(mut self) {
+        let (world, home) = (Arc::clone(&self.world), self.home);
+        let life = async {
+            self.run().await;
+            home.stay().await;
+        };
+        if home.live(&world, Box::pin(life)).await.is_some() {
+            return;
+        }
+        self.over_by(world.clock.now());
+        if !self.has_answered {
+            world.ledger.book().lost.insert(self.key);
+        }
+    }
+
+    async fn run(&mut self) {
         match self.manner {
             Manner::Vanish => return,
             Manner::Late => {
@@ -118,11 +172,13 @@ impl Work {
             }
             Manner::Good | Manner::Twice | Manner::Hasty => {
                 if self.work().await {
+                    self.has_answered = true;
                     self.cancelled().await;
                     return;
                 }
             }
         }
+        self.has_answered = true;
         if self.key.number <= self.task.fails || self.task.fatal {
             self.fail().await;
         } else {
@@ -157,7 +213,7 @@ impl Work {
     }
 
     async fn complete(&self) {
-        let result = format!("{} {} {}", self.key.run_id, self.key.activity_id, self.key.number);
+        let result = self.result();
         let request = ws::RespondActivityTaskCompletedRequest {
             task_token: self.token.clone(),
             result: Some(wire::payloads(&result)),
@@ -167,12 +223,16 @@ impl Work {
         };
         let say = || async {
             let answer = self.world.insist(10, |engine| {
-                let request = request.clone();
-                async move { engine.respond_activity_task_completed(request).await }
+                let (request, aside) = (request.clone(), self.aside(&result));
+                async move { respond(&engine, request, aside).await }
             });
-            self.within_manner(answer).await.map(drop)
+            self.within_manner(answer).await
         };
         let first = say().await;
+        if let Ok(Written::Not) = first {
+            return self.fail().await;
+        }
+        let first = first.map(drop);
         self.outcome("completed", &first);
         if first.is_ok() {
             let mut book = self.world.ledger.book();
@@ -183,6 +243,18 @@ impl Work {
         if self.manner == Manner::Twice && say().await.is_ok() && first.is_ok() {
             self.broken("a second answer to the same attempt was taken");
         }
+    }
+
+    /// What it comes to. It says whether there is an effect.
+    fn result(&self) -> String {
+        let Attempt { run_id, activity_id, number } = &self.key;
+        let effect = if self.effect == Effect::Nothing { "" } else { wire::WITH_EFFECT };
+        format!("{run_id} {activity_id} {number}{effect}")
+    }
+
+    fn aside(&self, result: &str) -> Option<Aside> {
+        let is_bad = self.effect == Effect::Bad;
+        (self.effect != Effect::Nothing).then(|| medium::effect(result, is_bad))
     }
 
     async fn fail(&self) {
@@ -266,6 +338,28 @@ impl Work {
     }
 }
 
+/// Whether a result was taken.
+enum Written {
+    Done,
+    /// What was to be written with it could not be.
+    Not,
+}
+
+async fn respond(
+    engine: &Engine,
+    request: ws::RespondActivityTaskCompletedRequest,
+    aside: Option<Aside>,
+) -> Result<Written, Error> {
+    let Some(aside) = aside else {
+        return engine.respond_activity_task_completed(request).await.map(|_| Written::Done);
+    };
+    match engine.respond_activity_task_completed_with(request, aside).await {
+        Ok(_) => Ok(Written::Done),
+        Err(AsideError::Engine(error)) => Err(error),
+        Err(_) => Ok(Written::Not),
+    }
+}
+
 /// Writes a delivery down, and checks that it may be.
 fn record(
     world: &World,
@@ -308,6 +402,14 @@ fn record(
         let early = earliest.since(seen_at);
         broken(format!("it came {early:?} before the attempt before could be over and waited for"));
     }
+}
+
+fn effect(world: &World, home: Home, chance: &mut Chance) -> Effect {
+    if home == Home::Elsewhere || !world.host.disk().takes_asides() || !chance.percent(70) {
+        return Effect::Nothing;
+    }
+    let is_bad = chance.percent(25) && !world.faults.are_over();
+    if is_bad { Effect::Bad } else { Effect::Good }
 }
 
 fn manner(chance: &mut Chance) -> Manner {

@@ -4,6 +4,7 @@ mod activity_worker;
 mod chaos;
 mod client;
 mod foreman;
+mod home;
 mod operator;
 mod steward;
 mod workflow_worker;

@@ -16,7 +16,10 @@ use steadfast_proto::{
     workflowservice as ws,
 };
 
-use super::activity_worker;
+use super::{
+    activity_worker,
+    home::{Family, Home},
+};
 use crate::{
     chance::Chance,
     host::Trouble,
@@ -43,15 +46,28 @@ enum Manner {
 pub(super) async fn run(world: Arc<World>, number: u64) {
     let who = format!("flow-{number}");
     let chance = world.chance.child(&who);
-    let mut worker = Worker { world, who, chance, lives: 0, tasks: 0, cache: BTreeMap::new() };
+    let family = Family::of(&world, &who);
+    let (home, cache) = (Home::Elsewhere, BTreeMap::new());
+    let mut worker =
+        Worker { world: Arc::clone(&world), who, home, chance, lives: 0, tasks: 0, cache };
     loop {
-        worker.turn().await;
+        let Some(home) = family.home(&world) else {
+            world.wait(Duration::from_millis(50)).await;
+            continue;
+        };
+        if worker.home != home {
+            worker.home = home;
+            worker.is_born_again();
+        }
+        // If it dies, another one is born.
+        home.live(&world, Box::pin(worker.turn())).await;
     }
 }
 
 struct Worker {
     world: Arc<World>,
     who: String,
+    home: Home,
     chance: Chance,
     /// How often it was born again: its sticky queue has a new name then.
     lives: u64,
@@ -73,8 +89,9 @@ impl Worker {
             identity: self.who.clone(),
             ..ws::PollWorkflowTaskQueueRequest::default()
         };
+        let home = self.home;
         let poll = self.world.hurry(patience, |engine| async move {
-            engine.poll_workflow_task_queue(request).await
+            home.door(&engine).poll_workflow_task_queue(request).await
         });
         match poll.await {
             Ok(task) if !task.task_token.is_empty() => self.take(task).await,
@@ -82,10 +99,15 @@ impl Worker {
             Err(_) => self.world.wait(Duration::from_millis(50)).await,
         }
         if misbehaves && self.chance.percent(2) {
-            self.world.note(&self.who, "born again");
-            self.lives += 1;
-            self.cache.clear();
+            self.is_born_again();
         }
+    }
+
+    /// It has forgotten everything.
+    fn is_born_again(&mut self) {
+        self.world.note(&self.who, "born again");
+        self.lives += 1;
+        self.cache.clear();
     }
 
     /// Does a task, and those that come back with its answer.
@@ -119,10 +141,11 @@ impl Worker {
             Manner::Good | Manner::Twice => self.world.wait(self.chance.millis(0, 20)).await,
         }
         let request = self.completion(&task, &events, &execution.workflow_id);
+        let home = self.home;
         let say = |request: ws::RespondWorkflowTaskCompletedRequest| {
             self.world.insist(5, move |engine| {
                 let request = request.clone();
-                async move { engine.respond_workflow_task_completed(request).await }
+                async move { home.door(&engine).respond_workflow_task_completed(request).await }
             })
         };
         let answer = say(request.clone()).await;
@@ -154,7 +177,7 @@ impl Worker {
                 for activity in answer.activity_tasks {
                     let chance = self.chance.child(&format!("eager {}", self.tasks));
                     self.tasks += 1;
-                    activity_worker::take(&self.world, &self.who, activity, chance);
+                    activity_worker::take(&self.world, &self.who, home, activity, chance);
                 }
                 answer.workflow_task
             }

@@ -12,11 +12,7 @@ mod workers;
 
 use std::sync::Arc;
 
-use crate::{
-    clock,
-    faults::Cut,
-    world::{Foreman, Steward, World},
-};
+use crate::{clock, faults::Cut, scenario::Scenario, world::World};
 
 /// How a small world ended.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -41,7 +37,7 @@ pub fn pull_the_plug(write: u64, cut: Cut) -> Outcome {
 
 fn run(cut: Option<(u64, Cut)>) -> Outcome {
     clock::run(async {
-        let world = Arc::new(World::new(SEED, false, Steward::Never, Foreman::Never));
+        let world = Arc::new(World::new(SEED, false, Scenario::bare()));
         if let Some((write, cut)) = cut {
             world.faults.cut_at(write, cut);
         }

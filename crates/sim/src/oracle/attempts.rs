@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use steadfast_core::failure::WORKER_LOST;
 use steadfast_proto::history::history_event::Attributes;
 use steadfast_store::{AttemptLog, AttemptOutcome};
 
 use super::{Run, Runs};
-use crate::{wire, world::World};
+use crate::{ledger::Attempt, wire, world::World};
 
 /// Checks the attempts of all activities that completed.
 pub(crate) async fn check(world: &World, runs: &Runs) {
@@ -19,6 +20,38 @@ pub(crate) async fn check(world: &World, runs: &Runs) {
             }
         }
     }
+}
+
+/// Checks the attempts whose worker died before it had an answer: whatever they ended as, it was not
+/// what the worker said.
+pub(crate) async fn check_lost(world: &World, runs: &Runs) {
+    let lost = world.ledger.book().lost.clone();
+    for Attempt { run_id, activity_id, number } in lost {
+        let Some(run) = runs.get(&run_id) else { continue };
+        let Some(scheduled) = scheduled(run, &activity_id) else { continue };
+        let Some(log) = read(world, run, scheduled).await else { continue };
+        let Some(row) = log.rows.iter().find(|row| row.attempt == number) else { continue };
+        let may = match row.outcome {
+            AttemptOutcome::Completed => false,
+            AttemptOutcome::Failed => row.error_type == WORKER_LOST,
+            AttemptOutcome::TimedOut | AttemptOutcome::Cancelled => true,
+        };
+        if !may {
+            let (outcome, kind) = (row.outcome, &row.error_type);
+            let what = format!("{activity_id} #{number} was lost, and told {outcome:?} {kind}");
+            world.ledger.fault(&run.workflow_id, what);
+        }
+    }
+}
+
+/// The event that scheduled an activity.
+fn scheduled(run: &Run, activity_id: &str) -> Option<i64> {
+    run.attributes().find_map(|(id, it)| match it {
+        Attributes::ActivityTaskScheduledEventAttributes(it) => {
+            (it.activity_id == activity_id).then_some(id)
+        }
+        _ => None,
+    })
 }
 
 /// Which activities completed, and at which attempt.

@@ -7,6 +7,7 @@ mod activities;
 mod agreement;
 mod attempts;
 mod chains;
+mod effects;
 mod errors;
 mod histories;
 mod promises;
@@ -14,7 +15,7 @@ mod results;
 mod resumes;
 
 pub(crate) use agreement::{Glance, glance, history, unpause};
-pub(crate) use attempts::check as check_attempts;
+pub(crate) use attempts::{check as check_attempts, check_lost};
 pub(crate) use errors::{check as check_errors, compare as compare_errors, look as look_at_errors};
 
 pub(crate) use resumes::check as check_resumes;
@@ -103,6 +104,7 @@ pub(crate) fn judge(world: &World, runs: &Runs) -> Vec<Fault> {
     }
     chains::check(runs, &mut broken);
     promises::check(&book, runs, &mut faults);
+    effects::check(world, runs, &mut faults);
     faults
 }
 
