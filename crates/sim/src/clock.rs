@@ -1,7 +1,7 @@
 //! The clock of the simulated machine: virtual time, which somebody may set wrong.
 
 use std::{
-    sync::atomic::{AtomicI64, Ordering},
+    sync::atomic::{AtomicBool, AtomicI64, Ordering},
     time::Duration,
 };
 
@@ -15,13 +15,15 @@ pub(crate) struct SimClock {
     wrong: AtomicI64,
     /// The latest time that it ever showed.
     latest: AtomicI64,
+    set_back: AtomicBool,
 }
 
 impl SimClock {
     /// A clock that is right. Must be made inside the runtime of the simulation.
     pub(crate) fn new() -> Self {
         let begin = tokio::time::Instant::now();
-        Self { begin, wrong: AtomicI64::new(0), latest: AtomicI64::new(0) }
+        let set_back = AtomicBool::new(false);
+        Self { begin, wrong: AtomicI64::new(0), latest: AtomicI64::new(0), set_back }
     }
 
     /// How long the simulation has been going on; never set wrong.
@@ -31,7 +33,13 @@ impl SimClock {
 
     /// Sets it wrong by so much more, forwards or backwards.
     pub(crate) fn jump(&self, millis: i64) {
+        self.set_back.fetch_or(millis < 0, Ordering::Relaxed);
         self.wrong.fetch_add(millis.saturating_mul(1_000_000), Ordering::Relaxed);
+    }
+
+    /// Whether it was ever set back.
+    pub(crate) fn was_set_back(&self) -> bool {
+        self.set_back.load(Ordering::Relaxed)
     }
 
     /// The latest time that it ever showed, up to now.

@@ -6,10 +6,11 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use steadfast_engine::Timestamp;
-use steadfast_proto::history::HistoryEvent;
+use steadfast_proto::{enums::ScheduleOverlapPolicy, history::HistoryEvent};
 
 /// What was promised.
 #[derive(Debug, Default)]
@@ -37,6 +38,8 @@ pub(crate) struct Book {
     pub(crate) deliveries: BTreeMap<Attempt, Delivery>,
     /// Attempts whose worker died with the engine's process before it had an answer.
     pub(crate) lost: BTreeSet<Attempt>,
+    /// Schedules by their ids.
+    pub(crate) plans: BTreeMap<String, Plan>,
     /// Workflow ids whose activities an operator held back or let go. An attempt that ends while it
     /// is held back is followed by another one when it is let go, at once, even if it was the last.
     pub(crate) held: BTreeSet<String>,
@@ -98,6 +101,21 @@ pub(crate) struct Delivery {
     pub(crate) over_at: Timestamp,
     /// The result that was acknowledged.
     pub(crate) completed: Option<String>,
+}
+
+/// A schedule.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    /// How often it starts something.
+    pub(crate) every: Duration,
+    /// What becomes of a start while another run goes on.
+    pub(crate) overlap: ScheduleOverlapPolicy,
+    /// Whether nobody holds or triggers it.
+    pub(crate) is_left_alone: bool,
+    /// Whether it was said to be there.
+    pub(crate) is_made: bool,
+    /// When it was taken away, by the engine's clock.
+    pub(crate) ended_at: Option<Timestamp>,
 }
 
 /// A rule that was broken.

@@ -84,6 +84,11 @@ pub(crate) fn instant(wire: Option<&prost_types::Timestamp>) -> Timestamp {
     wire.map(steadfast_core::span::instant_from_wire).unwrap_or_default()
 }
 
+/// An instant as text.
+pub(crate) fn parse(text: &str) -> Option<Timestamp> {
+    text.parse::<prost_types::Timestamp>().ok().map(|at| instant(Some(&at)))
+}
+
 /// A span on the wire.
 pub(crate) fn span(wire: Option<&prost_types::Duration>) -> Duration {
     steadfast_core::span::from_wire(wire)

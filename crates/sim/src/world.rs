@@ -1,6 +1,6 @@
 //! What all actors of a simulation share.
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, future::Future, sync::Arc, time::Duration};
 
 use steadfast_engine::{Engine, Error};
 
@@ -30,12 +30,8 @@ pub(crate) struct World {
     pub(crate) log: Log,
     /// Where everybody's chance comes from.
     pub(crate) chance: Chance,
-    /// Whether somebody sees to failures.
-    pub(crate) has_steward: bool,
-    /// Whether somebody resumes many at once, and somebody else is told of failures.
-    pub(crate) has_foreman: bool,
-    /// Whether workers may live in the engine's own process.
-    pub(crate) has_own_workers: bool,
+    /// What it has that not all have.
+    parts: BTreeSet<Part>,
 }
 
 impl World {
@@ -44,18 +40,16 @@ impl World {
         let chance = Chance::root(seed);
         let clock = Arc::new(SimClock::new());
         let faults = Arc::new(Faults::new(chance.child("store faults")));
-        let has = |part: Part, name: &str, worlds: u64| {
-            part == Part::Sometimes && chance.child(name).percent(worlds)
-        };
-        let has_steward = has(scenario.steward, "steward", 60);
-        let has_foreman = has_steward && has(scenario.foreman, "foreman", 60);
-        let has_own_workers = has(scenario.own_workers, "own workers", 40);
-        // Own workers are mostly those of a program with its data in a file.
-        let has_file = has(scenario.file, "file", if has_own_workers { 60 } else { 15 });
-        let medium = if has_file { Medium::file() } else { Medium::memory() };
+        let parts = scenario.draw(&chance);
+        let medium = if parts.contains(&Part::File) { Medium::file() } else { Medium::memory() };
         let host = Host::new(medium, Arc::clone(&clock), Arc::clone(&faults), &chance);
         let (ledger, log) = (Ledger::default(), Log::new(shown));
-        Self { host, clock, faults, ledger, log, chance, has_steward, has_foreman, has_own_workers }
+        Self { host, clock, faults, ledger, log, chance, parts }
+    }
+
+    /// Whether it has this.
+    pub(crate) fn has(&self, part: Part) -> bool {
+        self.parts.contains(&part)
     }
 
     /// Writes a line in the log.

@@ -4,18 +4,17 @@ use steadfast_sim::{Disk, Part, Scenario, simulate, simulate_in};
 
 /// Seeds from before many were resumed at once, and somebody was told of failures.
 fn is_good_without_foreman(seed: u64) {
-    is_good_in(seed, Scenario { foreman: Part::Never, ..without_own_workers() });
+    is_good_in(seed, Scenario { without: &LATER, ..Scenario::default() });
 }
 
 /// Seeds from before there were stewards: with one, they would be other stories.
 fn is_good_without_steward(seed: u64) {
-    is_good_in(seed, Scenario { steward: Part::Never, ..without_own_workers() });
+    let without = &[Part::Steward, Part::Planner, Part::OwnWorkers, Part::File];
+    is_good_in(seed, Scenario { without, ..Scenario::default() });
 }
 
-/// Worlds from before workers lived in the engine's process, and its data in a file.
-fn without_own_workers() -> Scenario {
-    Scenario { own_workers: Part::Never, file: Part::Never, ..Scenario::default() }
-}
+/// What came later.
+const LATER: [Part; 4] = [Part::Foreman, Part::Planner, Part::OwnWorkers, Part::File];
 
 fn is_good_in(seed: u64, scenario: Scenario) {
     let report = simulate_in(seed, false, scenario);

@@ -7,7 +7,7 @@ use steadfast_engine::{
     failures::{JobOrder, JobRate, JobState, NewResumeJob, Resume, Selection, Who},
 };
 
-use crate::{chance::Chance, host::Trouble, wire, world::World};
+use crate::{chance::Chance, host::Trouble, scenario::Part, wire, world::World};
 
 /// Meddles until faults are over.
 pub(super) async fn run(world: Arc<World>) {
@@ -22,7 +22,7 @@ pub(super) async fn run(world: Arc<World>) {
 
 /// Has everything go on that is held, and quickly.
 pub(super) async fn leave(world: &World) {
-    if !world.has_foreman {
+    if !world.has(Part::Foreman) {
         return;
     }
     let jobs =

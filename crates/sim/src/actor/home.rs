@@ -2,7 +2,7 @@
 
 use steadfast_engine::Engine;
 
-use crate::{chance::Chance, host::Process, world::World};
+use crate::{chance::Chance, host::Process, scenario::Part, world::World};
 
 /// Where a worker lives.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -23,7 +23,7 @@ impl Family {
     /// That of whoever has this name.
     pub(super) fn of(world: &World, who: &str) -> Self {
         let mut chance: Chance = world.chance.child(who).child("home");
-        Self { is_own: world.has_own_workers && chance.percent(75) }
+        Self { is_own: world.has(Part::OwnWorkers) && chance.percent(75) }
     }
 
     /// Where it lives now; `None` if it does not, because the engine does not run.

@@ -6,6 +6,7 @@ mod client;
 mod foreman;
 mod home;
 mod operator;
+mod planner;
 mod steward;
 mod workflow_worker;
 
@@ -15,7 +16,7 @@ pub(crate) use steward::give_up;
 
 use tokio::task::JoinHandle;
 
-use crate::world::World;
+use crate::{scenario::Part, world::World};
 
 /// Lets everybody loose. The first is the one who breaks things and the rest are clients: they end
 /// when faults do. Workers go on for ever.
@@ -31,11 +32,14 @@ pub(crate) fn spawn(world: &Arc<World>) -> Vec<JoinHandle<()>> {
     if draw.percent(50) {
         ends.push(tokio::spawn(operator::run(Arc::clone(world))));
     }
-    if world.has_steward {
+    if world.has(Part::Steward) {
         ends.push(tokio::spawn(steward::run(Arc::clone(world))));
     }
-    if world.has_foreman {
+    if world.has(Part::Foreman) {
         ends.push(tokio::spawn(foreman::run(Arc::clone(world))));
+    }
+    if world.has(Part::Planner) {
+        ends.push(tokio::spawn(planner::run(Arc::clone(world))));
     }
     for number in 0..draw.between(1, 5) {
         ends.push(tokio::spawn(client::run(Arc::clone(world), number)));
@@ -47,4 +51,5 @@ pub(crate) fn spawn(world: &Arc<World>) -> Vec<JoinHandle<()>> {
 pub(crate) async fn leave(world: &World) {
     steward::leave(world).await;
     foreman::leave(world).await;
+    planner::leave(world).await;
 }

@@ -13,7 +13,7 @@ use steadfast_retry::{
 };
 use steadfast_store::ErrorFilter;
 
-use crate::{chance::Chance, hook, oracle, wire, world::World};
+use crate::{chance::Chance, hook, oracle, scenario::Part, wire, world::World};
 
 /// Meddles until faults are over.
 pub(super) async fn run(world: Arc<World>) {
@@ -30,7 +30,7 @@ pub(super) async fn run(world: Arc<World>) {
 
 /// Takes back all that a steward has said, so that the world can come to rest.
 pub(super) async fn leave(world: &World) {
-    if !world.has_steward {
+    if !world.has(Part::Steward) {
         return;
     }
     let said = world.insist(TRIES, |engine| async move {
@@ -47,7 +47,7 @@ pub(super) async fn leave(world: &World) {
 
 /// Lets everything fail that waits for a resume, acknowledged or not.
 pub(crate) async fn give_up(world: &World) {
-    if !world.has_steward {
+    if !world.has(Part::Steward) {
         return;
     }
     for acknowledged in [false, true] {
@@ -99,7 +99,7 @@ impl Steward {
         let settings = Settings {
             endings: vec![setting],
             poison_after: self.chance.small(0, 3),
-            notify: self.world.has_foreman.then(notify).into_iter().collect(),
+            notify: self.world.has(Part::Foreman).then(notify).into_iter().collect(),
             ..Settings::default()
         };
         let what = format!("ending {ending:?} {ttl:?} {then:?}, poison {}", settings.poison_after);

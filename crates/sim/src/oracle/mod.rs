@@ -13,6 +13,7 @@ mod histories;
 mod promises;
 mod results;
 mod resumes;
+mod schedules;
 
 pub(crate) use agreement::{Glance, glance, history, unpause};
 pub(crate) use attempts::{check as check_attempts, check_lost};
@@ -105,6 +106,7 @@ pub(crate) fn judge(world: &World, runs: &Runs) -> Vec<Fault> {
     chains::check(runs, &mut broken);
     promises::check(&book, runs, &mut faults);
     effects::check(world, runs, &mut faults);
+    schedules::check(world, &book.plans, runs, &mut faults);
     faults
 }
 

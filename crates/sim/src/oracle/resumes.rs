@@ -6,11 +6,11 @@ use steadfast_engine::failures::{JobProgress, JobState};
 use steadfast_proto::history::history_event::Attributes;
 
 use super::{Run, Runs};
-use crate::{wire, world::World};
+use crate::{scenario::Part, wire, world::World};
 
 /// Checks what a foreman has begun and what the hook has heard, once nothing happens any more.
 pub(crate) async fn check(world: &World, runs: &Runs) {
-    if !world.has_foreman {
+    if !world.has(Part::Foreman) {
         return;
     }
     let jobs = world.insist(6, |engine| async move { engine.list_resume_jobs(wire::NAMESPACE) });
