@@ -38,6 +38,8 @@ pub(crate) struct Book {
     pub(crate) deliveries: BTreeMap<Attempt, Delivery>,
     /// Attempts whose worker died with the engine's process before it had an answer.
     pub(crate) lost: BTreeSet<Attempt>,
+    /// Deletions that were asked for, by run id.
+    pub(crate) deletions: BTreeMap<String, Deletion>,
     /// Schedules by their ids.
     pub(crate) plans: BTreeMap<String, Plan>,
     /// Workflow ids whose activities an operator held back or let go. An attempt that ends while it
@@ -101,6 +103,15 @@ pub(crate) struct Delivery {
     pub(crate) over_at: Timestamp,
     /// The result that was acknowledged.
     pub(crate) completed: Option<String>,
+}
+
+/// A deletion that was asked for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Deletion {
+    /// The workflow id.
+    pub(crate) workflow_id: String,
+    /// Whether it was acknowledged: the run is gone, or will be.
+    pub(crate) acknowledged: bool,
 }
 
 /// A schedule.

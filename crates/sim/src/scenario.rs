@@ -36,6 +36,8 @@ pub enum Part {
     Foreman,
     /// Somebody makes schedules.
     Planner,
+    /// Somebody deletes workflows.
+    Cleaner,
     /// Workers live in the engine's own process, and die with it.
     OwnWorkers,
     /// The disk is a file, as in production, and not memory. Own workers write into it then, together
@@ -45,8 +47,8 @@ pub enum Part {
 
 impl Part {
     /// All of them, those first that others depend on.
-    const ALL: [Self; 5] =
-        [Self::Steward, Self::Foreman, Self::Planner, Self::OwnWorkers, Self::File];
+    const ALL: [Self; 6] =
+        [Self::Steward, Self::Foreman, Self::Planner, Self::Cleaner, Self::OwnWorkers, Self::File];
 
     /// What its chance is drawn by.
     fn name(self) -> &'static str {
@@ -54,6 +56,7 @@ impl Part {
             Self::Steward => "steward",
             Self::Foreman => "foreman",
             Self::Planner => "planner",
+            Self::Cleaner => "cleaner",
             Self::OwnWorkers => "own workers",
             Self::File => "file",
         }
@@ -64,7 +67,7 @@ impl Part {
         match self {
             Self::Foreman if !has.contains(&Self::Steward) => 0,
             Self::Steward | Self::Foreman => 60,
-            Self::Planner => 30,
+            Self::Planner | Self::Cleaner => 30,
             Self::OwnWorkers => 40,
             // Own workers are mostly those of a program with its data in a file.
             Self::File if has.contains(&Self::OwnWorkers) => 60,

@@ -9,12 +9,13 @@ fn is_good_without_foreman(seed: u64) {
 
 /// Seeds from before there were stewards: with one, they would be other stories.
 fn is_good_without_steward(seed: u64) {
-    let without = &[Part::Steward, Part::Planner, Part::OwnWorkers, Part::File];
+    let without = &[Part::Steward, Part::Planner, Part::Cleaner, Part::OwnWorkers, Part::File];
     is_good_in(seed, Scenario { without, ..Scenario::default() });
 }
 
 /// What came later.
-const LATER: [Part; 4] = [Part::Foreman, Part::Planner, Part::OwnWorkers, Part::File];
+const LATER: [Part; 5] =
+    [Part::Foreman, Part::Planner, Part::Cleaner, Part::OwnWorkers, Part::File];
 
 fn is_good_in(seed: u64, scenario: Scenario) {
     let report = simulate_in(seed, false, scenario);

@@ -2,6 +2,7 @@
 
 mod activity_worker;
 mod chaos;
+mod cleaner;
 mod client;
 mod foreman;
 mod home;
@@ -37,6 +38,9 @@ pub(crate) fn spawn(world: &Arc<World>) -> Vec<JoinHandle<()>> {
     }
     if world.has(Part::Foreman) {
         ends.push(tokio::spawn(foreman::run(Arc::clone(world))));
+    }
+    if world.has(Part::Cleaner) {
+        ends.push(tokio::spawn(cleaner::run(Arc::clone(world))));
     }
     if world.has(Part::Planner) {
         ends.push(tokio::spawn(planner::run(Arc::clone(world))));

@@ -4,11 +4,15 @@ use std::collections::BTreeSet;
 
 use steadfast_proto::history::history_event::Attributes;
 
-use super::{Run, Runs};
-use crate::{ledger::Fault, wire, world::World};
+use super::{Run, Runs, promises::is_deleted};
+use crate::{
+    ledger::{Book, Fault},
+    wire,
+    world::World,
+};
 
 /// Compares the file with the histories.
-pub(super) fn check(world: &World, runs: &Runs, faults: &mut Vec<Fault>) {
+pub(super) fn check(world: &World, book: &Book, runs: &Runs, faults: &mut Vec<Fault>) {
     let mut broken = |what: String| faults.push(Fault { what, workflow_id: String::new() });
     let mut written = BTreeSet::new();
     for result in world.host.disk().effects() {
@@ -18,12 +22,17 @@ pub(super) fn check(world: &World, runs: &Runs, faults: &mut Vec<Fault>) {
         written.insert(result);
     }
     let told = told(runs);
-    for result in written.difference(&told) {
+    for result in written.difference(&told).filter(|result| !is_of_deleted(book, runs, result)) {
         broken(format!("the effect of {result:?} was written, and it is not told"));
     }
     for result in told.difference(&written) {
         broken(format!("{result:?} is told, and its effect was not written"));
     }
+}
+
+/// What was written stays when the run is deleted.
+fn is_of_deleted(book: &Book, runs: &Runs, result: &str) -> bool {
+    result.split(' ').next().is_some_and(|run_id| is_deleted(book, runs, run_id))
 }
 
 /// The results of all activities that wrote something. (A run that starts over has those of the run

@@ -105,7 +105,7 @@ pub(crate) fn judge(world: &World, runs: &Runs) -> Vec<Fault> {
     }
     chains::check(runs, &mut broken);
     promises::check(&book, runs, &mut faults);
-    effects::check(world, runs, &mut faults);
+    effects::check(world, &book, runs, &mut faults);
     schedules::check(world, &book.plans, runs, &mut faults);
     faults
 }

@@ -21,6 +21,19 @@ pub(super) fn check(book: &Book, runs: &Runs, faults: &mut Vec<Fault>) {
     closes(book, runs, &mut broken);
     updates(book, runs, &mut broken);
     activities(book, runs, &mut broken);
+    deletions(book, runs, &mut broken);
+}
+
+/// Whether a run is not there because somebody wanted it so.
+pub(super) fn is_deleted(book: &Book, runs: &Runs, run_id: &str) -> bool {
+    book.deletions.contains_key(run_id) && !runs.contains_key(run_id)
+}
+
+fn deletions(book: &Book, runs: &Runs, broken: &mut impl FnMut(&str, String)) {
+    let promised = book.deletions.iter().filter(|(_, it)| it.acknowledged);
+    for (run_id, deletion) in promised.filter(|(run_id, _)| runs.contains_key(*run_id)) {
+        broken(&deletion.workflow_id, format!("{run_id} was deleted and is still there"));
+    }
 }
 
 fn starts(book: &Book, runs: &Runs, broken: &mut impl FnMut(&str, String)) {
@@ -138,7 +151,7 @@ fn activities(book: &Book, runs: &Runs, broken: &mut impl FnMut(&str, String)) {
             }
             _ => false,
         });
-        if told != 1 {
+        if told != 1 && !is_deleted(book, runs, &key.run_id) {
             let what = format!("the result {result:?} was acknowledged, and is told {told} times");
             broken(&delivery.workflow_id, what);
         }
