@@ -74,3 +74,8 @@ fn seed_5239_a_worker_refuses_an_update_that_a_crash_has_lost() {
 fn seed_1019_poison_that_is_given_up_is_not_in_progress() {
     is_good_without_foreman(1019);
 }
+
+#[test]
+fn seed_11424_a_run_is_deleted_while_it_is_read() {
+    is_good_in(11_424, Scenario::default());
+}

@@ -149,17 +149,30 @@ async fn read_patiently(
     read(shared, address).await
 }
 
+/// Reads a run. One that is deleted between the reads that this takes is not there.
 async fn read(shared: &Shared, address: &Address) -> Result<Option<(RunRows, Content)>, LoadError> {
-    let Some(rows) = shared.store.load(lookup(address)).await? else { return Ok(None) };
+    loop {
+        let Some(rows) = shared.store.load(lookup(address)).await? else { return Ok(None) };
+        match content(shared, &rows).await {
+            Ok(content) => return Ok(Some((rows, content))),
+            Err(LoadError::Unreadable(error)) => {
+                if shared.store.load(Lookup::Number(rows.run)).await?.is_some() {
+                    return Err(error.into());
+                }
+            }
+            Err(error @ LoadError::Store(_)) => return Err(error),
+        }
+    }
+}
+
+async fn content(shared: &Shared, rows: &RunRows) -> Result<Content, LoadError> {
     if schedules::is_schedule(&rows.identity) {
-        let entry = schedules::read(&rows)?;
-        return Ok(Some((rows, Content::Schedule(Box::new(entry)))));
+        return Ok(Content::Schedule(Box::new(schedules::read(rows)?)));
     }
     let namespace = shared.namespaces.with_id(&rows.identity.namespace);
     let name = namespace.map(|namespace| namespace.name.clone()).unwrap_or_default();
-    let stored = rows::read(&rows, &name)?;
-    let run = with_events(shared, &rows, stored).await?;
-    Ok(Some((rows, Content::Run(Box::new(run)))))
+    let stored = rows::read(rows, &name)?;
+    Ok(Content::Run(Box::new(with_events(shared, rows, stored).await?)))
 }
 
 async fn with_events(shared: &Shared, rows: &RunRows, stored: Stored) -> Result<Run, LoadError> {
