@@ -32,6 +32,32 @@ macro_rules! select {
     };
 }
 
+/// Waits for all of several futures, which may give different things, and gives all of it. They are asked
+/// in the order of the list, always: what a replay does must not depend on how often they were asked
+/// before, as it does with `tokio::join!`.
+///
+/// ```no_run
+/// # use std::time::Duration;
+/// # use steadfast::{Failure, WorkflowContext};
+/// # async fn charge(order: String) -> Result<u32, Failure> { Ok(7) }
+/// # async fn pack(order: String) -> Result<String, Failure> { Ok(order) }
+/// # async fn ship(ctx: WorkflowContext, order: String) -> Result<String, Failure> {
+/// let (cents, parcel) = steadfast::join!(
+///     ctx.activity(charge, &order),
+///     ctx.activity(pack, &order),
+/// );
+/// # Ok(format!("{} for {}", parcel?, cents?)) }
+/// ```
+#[macro_export]
+macro_rules! join {
+    ($($future:expr),+ $(,)?) => {
+        $crate::__private::tokio::join!(
+            biased;
+            $(::std::future::IntoFuture::into_future($future)),+
+        )
+    };
+}
+
 /// Waits for all of several futures, which are begun now. What they give is in their order,
 /// whatever order it comes in. Its time grows with their number, not with its square.
 ///

@@ -60,6 +60,24 @@ impl<T: DeserializeOwned> WorkflowHandle<T> {
         &self.execution.run_id
     }
 
+    /// That run of it, not the latest one: an earlier one of its chain, say, from a
+    /// [list](Client::list).
+    ///
+    /// ```no_run
+    /// # async fn f(client: steadfast::Client) -> Result<(), Box<dyn std::error::Error>> {
+    /// for run in client.list("WorkflowId = 'order-17'").await? {
+    ///     let run = run.execution.unwrap_or_default();
+    ///     let run = client.workflow::<String>(run.workflow_id).run(run.run_id);
+    ///     println!("{} has {} events", run.run_id(), run.history().await?.len());
+    /// }
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn run(mut self, run_id: impl Into<String>) -> Self {
+        self.execution.run_id = run_id.into();
+        self
+    }
+
     /// Waits for its result: that of the last run, if it goes on as a new one.
     ///
     /// It waits as long as the workflow takes. A server that is away meanwhile is asked again when it
