@@ -42,6 +42,9 @@ where
     }
 }
 
+/// A server says of a run that takes nothing just now what it says when it has too much to do.
+pub(super) use self::until_answered as until_taken;
+
 /// Makes a call once.
 pub(super) async fn once<R, T, F>(
     _: Duration,

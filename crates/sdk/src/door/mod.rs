@@ -3,6 +3,7 @@
 mod access;
 #[cfg(feature = "remote")]
 mod again;
+mod busy;
 mod history;
 #[cfg(feature = "remote")]
 mod remote;
@@ -43,7 +44,7 @@ enum Way {
     Remote(Box<Remote>),
 }
 
-/// One function a call, the same on both ways. The first word says how often a server is asked.
+/// One function a call, the same on both ways. The first word says how often it is made.
 macro_rules! calls {
     ($often:ident; $($name:ident: $request:ident -> $response:ident;)+) => {
         impl Door {
@@ -54,7 +55,7 @@ macro_rules! calls {
                 ) -> Result<ws::$response, Error> {
                     self.codec.encode(&mut request)?;
                     let answer = match &self.way {
-                        Way::Embedded(engine) => Box::pin(engine.$name(request)).await,
+                        Way::Embedded(engine) => calls!(@within $often, engine.$name(request)),
                         #[cfg(feature = "remote")]
                         Way::Remote(remote) => Box::pin(remote.$name(request)).await,
                     };
@@ -79,6 +80,12 @@ macro_rules! calls {
             )+
         }
     };
+    (@within until_taken, $engine:ident.$name:ident($request:ident)) => {
+        Box::pin(busy::until_taken($request, |request| $engine.$name(request))).await
+    };
+    (@within $often:ident, $engine:ident.$name:ident($request:ident)) => {
+        Box::pin($engine.$name($request)).await
+    };
 }
 
 calls! {
@@ -95,7 +102,6 @@ calls! {
     delete_workflow_execution: DeleteWorkflowExecutionRequest -> DeleteWorkflowExecutionResponse;
     describe_schedule: DescribeScheduleRequest -> DescribeScheduleResponse;
     describe_workflow_execution: DescribeWorkflowExecutionRequest -> DescribeWorkflowExecutionResponse;
-    execute_multi_operation: ExecuteMultiOperationRequest -> ExecuteMultiOperationResponse;
     get_workflow_execution_history: GetWorkflowExecutionHistoryRequest -> GetWorkflowExecutionHistoryResponse;
     list_schedule_matching_times: ListScheduleMatchingTimesRequest -> ListScheduleMatchingTimesResponse;
     list_schedules: ListSchedulesRequest -> ListSchedulesResponse;
@@ -116,11 +122,16 @@ calls! {
     respond_query_task_completed: RespondQueryTaskCompletedRequest -> RespondQueryTaskCompletedResponse;
     respond_workflow_task_completed: RespondWorkflowTaskCompletedRequest -> RespondWorkflowTaskCompletedResponse;
     respond_workflow_task_failed: RespondWorkflowTaskFailedRequest -> RespondWorkflowTaskFailedResponse;
-    signal_with_start_workflow_execution: SignalWithStartWorkflowExecutionRequest -> SignalWithStartWorkflowExecutionResponse;
-    signal_workflow_execution: SignalWorkflowExecutionRequest -> SignalWorkflowExecutionResponse;
     start_workflow_execution: StartWorkflowExecutionRequest -> StartWorkflowExecutionResponse;
     terminate_workflow_execution: TerminateWorkflowExecutionRequest -> TerminateWorkflowExecutionResponse;
     update_schedule: UpdateScheduleRequest -> UpdateScheduleResponse;
+}
+
+calls! {
+    until_taken;
+    execute_multi_operation: ExecuteMultiOperationRequest -> ExecuteMultiOperationResponse;
+    signal_with_start_workflow_execution: SignalWithStartWorkflowExecutionRequest -> SignalWithStartWorkflowExecutionResponse;
+    signal_workflow_execution: SignalWorkflowExecutionRequest -> SignalWorkflowExecutionResponse;
     update_workflow_execution: UpdateWorkflowExecutionRequest -> UpdateWorkflowExecutionResponse;
 }
 

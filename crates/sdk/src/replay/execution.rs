@@ -214,10 +214,13 @@ impl Execution {
                 let issued = self.expected.pop_front();
                 expect::check(issued.as_ref(), event)?;
                 self.record(event, issued.as_ref());
-            } else {
+            } else if turn.asks || event.event_type() == EventType::WorkflowExecutionStarted {
                 self.apply(event)?;
             }
-            self.run()?;
+            // What nobody has asked the code about yet, it has not seen.
+            if turn.asks {
+                self.run()?;
+            }
         }
         let last = turn.events.last().map_or(0, |event| event.event_id);
         if let Some(issued) = self.expected.front() {
@@ -226,8 +229,30 @@ impl Execution {
         if turn.asks {
             self.last_started = last;
             let answers = answers(next).map(|(_, attributes)| attributes);
-            updates::deliver(&self.journal, &mut self.updates, messages, answers, last);
+            let (now, late) =
+                if self.has_ended() { (&[][..], messages) } else { (messages, &[][..]) };
+            updates::deliver(&self.journal, &mut self.updates, now, answers, last);
             self.run()?;
+            late.iter().try_for_each(|message| self.take_late(message, last))?;
+        }
+        Ok(())
+    }
+
+    /// Takes an update that came with the event at which the code has ended. What can be done at once is
+    /// done. What would go on is not accepted, as the run would close upon it: whoever asked hears that
+    /// the run is closed, or asks the next one.
+    fn take_late(&mut self, message: &protocol::Message, last: i64) -> Result<(), Broken> {
+        let before = self.journal.state().extent();
+        let none = std::iter::empty();
+        let one = std::slice::from_ref(message);
+        updates::deliver(&self.journal, &mut self.updates, one, none, last);
+        self.run()?;
+        if self.journal.state().handling > before.handling {
+            if let Some(tasks) = &mut self.tasks {
+                tasks.drop_newest();
+            }
+            self.journal.state().cut(&before);
+            self.updates.remove(&message.protocol_instance_id);
         }
         Ok(())
     }

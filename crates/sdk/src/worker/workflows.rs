@@ -159,17 +159,19 @@ async fn prepare(
     let first = events.first().map_or(0, |event| event.event_id);
     let fits = |execution: &Execution| first == 0 || first == execution.last_started() + 1;
     let namespace = &shared.settings.namespace;
+    // The last events may be nowhere but in the task: it is written when the code has something to say.
+    shared.door.read_on(namespace, &run, token, &mut events).await?;
     if let Some(execution) = kept.filter(fits) {
-        shared.door.read_on(namespace, &run, token, &mut events).await?;
         return Ok((execution, events));
     }
-    if first == 1 {
-        shared.door.read_on(namespace, &run, token, &mut events).await?;
-    } else {
-        events = shared.door.history(namespace, &run).await?;
-        if task.started_event_id > 0 {
-            events.retain(|event| event.event_id <= task.started_event_id);
-        }
+    if first != 1 {
+        let mut before = shared.door.history(namespace, &run).await?;
+        before.retain(|event| match first {
+            0 => task.started_event_id == 0 || event.event_id <= task.started_event_id,
+            first => event.event_id < first,
+        });
+        before.append(&mut events);
+        events = before;
     }
     let queue = shared.settings.task_queue.clone();
     let info = WorkflowInfo::new(namespace.clone(), run.workflow_id, run.run_id, queue);

@@ -227,7 +227,8 @@ impl<T: DeserializeOwned> ChildCall<T> {
         let id = self.id.clone().unwrap_or_else(|| format!("{}_{number}", state.info.run_id));
         let command = self.command(&id, input, &state.info.task_queue);
         let started = state.issue(Kind::ChildStart, self.ctx.scope, command);
-        let kind = Kind::Child { workflow_id: id.clone(), on_cancel: self.on_cancel };
+        let kind =
+            Kind::Child { workflow_id: id.clone(), on_cancel: self.on_cancel, start: started };
         let end = state.wait_for(kind, self.ctx.scope);
         state.link(started, end);
         Ok((id, started, end))

@@ -44,8 +44,8 @@ pub(crate) enum Kind {
     Timer { id: String },
     /// A child workflow's start.
     ChildStart,
-    /// A child workflow's end.
-    Child { workflow_id: String, on_cancel: OnCancel },
+    /// A child workflow's end; its start is waited for in another slot.
+    Child { workflow_id: String, on_cancel: OnCancel, start: u64 },
     /// The answer to a signal, or to a request to cancel, that went to another workflow.
     External,
 }
@@ -76,6 +76,15 @@ pub(crate) struct Issued {
     cancels: Option<u64>,
     /// Whether all of it must be as history has it, not only its kind and name.
     pub(crate) exact: bool,
+}
+
+/// How much the code has to say, and how many updates are under way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Extent {
+    commands: usize,
+    cancelled: usize,
+    messages: usize,
+    pub(crate) handling: u64,
 }
 
 /// How the code ended.
@@ -347,6 +356,24 @@ impl State {
         self.cancel_scope(ROOT);
     }
 
+    /// How much there is to say now.
+    pub(crate) fn extent(&self) -> Extent {
+        Extent {
+            commands: self.commands.len(),
+            cancelled: self.cancelled.len(),
+            messages: self.messages.len(),
+            handling: self.handling,
+        }
+    }
+
+    /// Takes back all that came later.
+    pub(crate) fn cut(&mut self, to: &Extent) {
+        self.commands.truncate(to.commands);
+        self.cancelled.truncate(to.cancelled);
+        self.messages.truncate(to.messages);
+        self.handling = to.handling;
+    }
+
     /// Somebody waits until a condition holds.
     pub(crate) fn watch(&mut self, waker: &Waker) {
         self.watchers.push(waker.clone());
@@ -359,11 +386,16 @@ impl State {
         if let Kind::Local { seq, on_cancel } = slot.kind {
             return self.locals.stop(seq, on_cancel == OnCancel::Wait);
         }
-        let unsent = self.commands.iter().position(|issued| issued.slot == Some(number));
+        let begun_by = slot.begun_by().unwrap_or(number);
+        let unsent = self.commands.iter().position(|issued| issued.slot == Some(begun_by));
         if let Some(unsent) = unsent {
             let retractable = slot.retractable();
             if retractable {
                 self.commands.remove(unsent);
+                if begun_by != number {
+                    self.links.remove(&begun_by);
+                    self.resolve(begun_by, Err(Box::new(Failure::cancelled(None).into_wire())));
+                }
             }
             return !retractable;
         }
@@ -388,9 +420,25 @@ impl State {
 }
 
 impl Slot {
-    /// Whether its command has no effect if it is never sent.
+    /// The slot whose command begins it, if that is another one.
+    fn begun_by(&self) -> Option<u64> {
+        match self.kind {
+            Kind::Child { start, .. } => Some(start),
+            Kind::Activity { .. }
+            | Kind::Local { .. }
+            | Kind::Timer { .. }
+            | Kind::ChildStart
+            | Kind::External => None,
+        }
+    }
+
+    /// Whether what begins it has no effect if it is never sent, and may go unsent.
     fn retractable(&self) -> bool {
-        matches!(self.kind, Kind::Activity { .. } | Kind::Timer { .. })
+        match self.kind {
+            Kind::Activity { .. } | Kind::Timer { .. } => true,
+            Kind::Child { on_cancel, .. } => on_cancel != OnCancel::Abandon,
+            Kind::Local { .. } | Kind::ChildStart | Kind::External => false,
+        }
     }
 
     /// The command that cancels it.
@@ -405,7 +453,7 @@ impl Slot {
             Kind::Activity { on_cancel, .. } if *on_cancel != OnCancel::Abandon => {
                 Some(Command::of(CancelActivity { scheduled_event_id: self.event? }))
             }
-            Kind::Child { workflow_id, on_cancel } if *on_cancel != OnCancel::Abandon => {
+            Kind::Child { workflow_id, on_cancel, .. } if *on_cancel != OnCancel::Abandon => {
                 Some(Command::of(CancelWorkflow {
                     workflow_id: workflow_id.clone(),
                     child_workflow_only: true,

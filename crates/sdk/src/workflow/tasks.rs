@@ -67,6 +67,11 @@ impl Tasks {
         self.ending.is_some()
     }
 
+    /// Puts away what was begun last beside the main code.
+    pub(crate) fn drop_newest(&mut self) {
+        self.beside.pop_last();
+    }
+
     /// Polls whoever was woken, in order, until nobody is and no condition holds that somebody waits
     /// for.
     pub(crate) fn run(&mut self, journal: &Journal) -> Result<(), Panicked> {
