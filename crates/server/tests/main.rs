@@ -5,6 +5,7 @@ mod common;
 mod deadlines;
 mod details;
 mod failures;
+mod forgotten;
 mod gone;
 mod http;
 mod keys;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use prost::Message as _;
-use steadfast_core::Run;
+use steadfast_core::{Run, WorkflowTask};
 use steadfast_proto::{
     enums::HistoryEventFilterType,
     history::{History, HistoryEvent},
@@ -91,7 +91,8 @@ impl Engine {
         let mut events = history::page(&**self.store(), seen.number, first, last, page_max).await?;
         let next = events.last().map_or(first, |event| event.event_id + 1);
         let is_whole = next > last;
-        if is_whole && task > last {
+        let for_its_task = task > last || (task == 0 && !wait && self.reads_for_task);
+        if is_whole && for_its_task {
             events.extend(seen.unwritten.iter().cloned());
         }
         let goes_on = !is_whole || (wait && seen.is_open);
@@ -167,12 +168,14 @@ struct Seen {
     last_event_id: i64,
     is_open: bool,
     close: Option<Arc<HistoryEvent>>,
-    /// The events of a workflow task that are not written yet, which its worker must see at the end.
+    /// The events of the workflow task that a worker has, if they are not written yet: it must see
+    /// them at the end.
     unwritten: Vec<HistoryEvent>,
 }
 
 impl Seen {
     fn of(number: RunNumber, run: &Run, limits: &steadfast_core::Limits) -> Self {
+        let is_under_way = run.state().task.as_ref().is_some_and(WorkflowTask::is_started);
         Self {
             number,
             workflow_id: run.identity().workflow_id.clone(),
@@ -180,7 +183,7 @@ impl Seen {
             last_event_id: run.last_event_id(),
             is_open: run.is_open(),
             close: None,
-            unwritten: run.unwritten_events(limits),
+            unwritten: if is_under_way { run.unwritten_events(limits) } else { Vec::new() },
         }
     }
 

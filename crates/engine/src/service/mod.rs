@@ -64,6 +64,8 @@ pub struct Engine {
     is_within: bool,
     /// What whoever calls wants to read in the headers of attempts.
     header: HeaderWish,
+    /// Whether whoever calls may be a worker that reads the history of the task it has.
+    reads_for_task: bool,
     /// The version of the rules for failures that whoever calls has seen, if it said so.
     seen_book: Option<u64>,
 }
@@ -81,7 +83,14 @@ impl Engine {
     /// For whoever has said nothing of itself.
     fn of(running: Arc<Running>) -> Self {
         let header = HeaderWish::default();
-        Self { running, deadline: None, is_within: false, header, seen_book: None }
+        Self {
+            running,
+            deadline: None,
+            is_within: false,
+            header,
+            reads_for_task: false,
+            seen_book: None,
+        }
     }
 
     /// Goes on with what was under way in the background.
@@ -138,6 +147,14 @@ impl Engine {
     #[must_use]
     pub fn with_attempt_keys_alone(&self) -> Self {
         Self { header: HeaderWish::Keys, ..self.clone() }
+    }
+
+    /// The same engine for somebody who may be a worker: a whole history ends with the workflow task
+    /// that is under way, also while that is not written. A worker that has been given the end of a
+    /// history and has forgotten its beginning reads all of it, and must come to its task.
+    #[must_use]
+    pub fn with_task_under_way(&self) -> Self {
+        Self { reads_for_task: true, ..self.clone() }
     }
 
     /// The same engine for somebody who has seen this version of a namespace's settings and policies

@@ -63,6 +63,7 @@ impl Door {
             None => self.engine.clone(),
         };
         let engine = if wants_keys(headers) { engine.with_attempt_keys() } else { engine };
+        let engine = if is_sdk(headers) { engine.with_task_under_way() } else { engine };
         Ok(Call::begin(row, engine, Arc::clone(&self.metrics)))
     }
 
@@ -88,6 +89,16 @@ const NO_TIME: &str = "the call came with no time left (grpc-timeout is 0): noth
 fn wants_keys(headers: &HeaderMap) -> bool {
     headers.get(ATTEMPT_KEYS).is_some_and(|said| said == "true")
 }
+
+/// Whether the caller may be a worker: an SDK says so by its name, and so do programs for people, which
+/// want to see what is written.
+fn is_sdk(headers: &HeaderMap) -> bool {
+    let name = headers.get(CLIENT_NAME).and_then(|name| name.to_str().ok());
+    name.is_some_and(|name| name.starts_with("temporal-") && !FOR_PEOPLE.contains(&name))
+}
+
+const CLIENT_NAME: &str = "client-name";
+const FOR_PEOPLE: [&str; 2] = ["temporal-cli", "temporal-ui"];
 
 impl Call {
     #[expect(clippy::disallowed_methods, reason = "how long a call took, for metrics")]
