@@ -4,6 +4,7 @@ mod api;
 mod attempts;
 mod backoff;
 mod crashes;
+mod drawn;
 mod errors;
 mod extras;
 mod listings;
