@@ -14,6 +14,16 @@ use steadfast::{
     testing::TestEnv,
 };
 
+/// Has something done on one thread, in time that passes only when everybody waits.
+pub(crate) fn on_virtual_time(story: impl Future<Output = ()>) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .expect("a runtime");
+    runtime.block_on(story);
+}
+
 /// Notes that activities leave, with the second at which they were left.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Notes(Arc<Mutex<Vec<(f64, String)>>>);

@@ -228,6 +228,11 @@ impl Trouble {
     }
 }
 
+/// What was answered, for the log.
+pub(crate) fn shown(answer: &Result<(), Trouble>) -> String {
+    answer.as_ref().map_or_else(ToString::to_string, |()| "ok".to_owned())
+}
+
 impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

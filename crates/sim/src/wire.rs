@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use steadfast_engine::Timestamp;
 use steadfast_proto::{
-    common::{Payload, Payloads, RetryPolicy, WorkflowExecution},
+    common::{Payload, Payloads, RetryPolicy, WorkflowExecution, WorkflowType},
     failure::{ApplicationFailureInfo, Failure, failure::FailureInfo},
     prost_types,
     taskqueue::TaskQueue,
@@ -15,8 +15,15 @@ pub(crate) const NAMESPACE: &str = "default";
 /// The queue that all workflows and activities are on.
 pub(crate) const QUEUE: &str = "work";
 
+/// What all workflows are.
+pub(crate) const PROGRAM: &str = "Program";
 /// What the result of an activity ends with that wrote it into the engine's file as well.
 pub(crate) const WITH_EFFECT: &str = " with effect";
+
+/// The type of all workflows.
+pub(crate) fn program() -> WorkflowType {
+    WorkflowType { name: PROGRAM.to_owned() }
+}
 
 /// A text as a payload.
 pub(crate) fn payloads(text: &str) -> Payloads {

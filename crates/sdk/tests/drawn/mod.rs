@@ -18,6 +18,7 @@ use steadfast::{
     testing::TestEnv,
 };
 
+use crate::common::on_virtual_time;
 use play::{chain, child, millis, tell, work};
 use program::{Came, Program, Work, may_be, program, some_work};
 
@@ -157,11 +158,6 @@ proptest! {
         blows in blows(),
         cached in prop_oneof![Just(0_usize), Just(1), Just(1_000)],
     ) {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time()
-            .start_paused(true)
-            .build()
-            .expect("a runtime");
-        runtime.block_on(live(&program, &blows, cached));
+        on_virtual_time(live(&program, &blows, cached));
     }
 }

@@ -15,6 +15,7 @@ use steadfast::orchestration::{
 };
 
 use super::rig::{Stage, ms, nap};
+use crate::common::on_virtual_time;
 
 /// What an orchestration does, one after the other.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -236,11 +237,6 @@ proptest! {
         crashes in vec(prop_oneof![0..20_u64, 0..1_500_u64], 0..5),
         cached in prop_oneof![Just(0_usize), Just(1), Just(1_000)],
     ) {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time()
-            .start_paused(true)
-            .build()
-            .expect("a runtime");
-        runtime.block_on(live(&program, &crashes, cached));
+        on_virtual_time(live(&program, &crashes, cached));
     }
 }

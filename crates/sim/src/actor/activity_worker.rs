@@ -9,7 +9,7 @@ use steadfast_store::Aside;
 use super::home::{Family, Home};
 use crate::{
     chance::Chance,
-    host::Trouble,
+    host::{Trouble, shown},
     ledger::{Attempt, Delivery},
     medium,
     program::Task,
@@ -311,10 +311,7 @@ impl Work {
 
     fn outcome(&self, what: &str, answer: &Result<(), Trouble>) {
         let Attempt { activity_id, number, .. } = &self.key;
-        let heard = match answer {
-            Ok(()) => "ok".to_owned(),
-            Err(trouble) => trouble.to_string(),
-        };
+        let heard = shown(answer);
         let line = format!("{} {activity_id} #{number} {what}: {heard}", self.workflow_id);
         self.world.note(&self.who, &line);
         if let Err(Trouble::Refused(error)) = answer

@@ -3,13 +3,16 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use steadfast_engine::Code;
-use steadfast_proto::{
-    batch::BatchOperationDeletion,
-    common::{Execution, WorkflowType},
-    workflowservice as ws,
-};
+use steadfast_proto::{batch::BatchOperationDeletion, common::Execution, workflowservice as ws};
 
-use crate::{chance::Chance, host::Trouble, ledger::Deletion, program::Order, wire, world::World};
+use crate::{
+    chance::Chance,
+    host::{Trouble, shown},
+    ledger::Deletion,
+    program::Order,
+    wire,
+    world::World,
+};
 
 /// Starts and deletes until faults are over.
 pub(super) async fn run(world: Arc<World>) {
@@ -43,7 +46,7 @@ impl Cleaner {
         let request = ws::StartWorkflowExecutionRequest {
             namespace: wire::NAMESPACE.to_owned(),
             workflow_id: workflow_id.clone(),
-            workflow_type: Some(WorkflowType { name: "Program".to_owned() }),
+            workflow_type: Some(wire::program()),
             task_queue: Some(wire::queue(wire::QUEUE)),
             input: Some(wire::payloads(&order.to_string())),
             request_id: format!("cleaner {}", self.asked),
@@ -135,8 +138,7 @@ impl Cleaner {
     }
 
     fn tell(&self, what: &str, whom: &str, told: &Result<(), Trouble>) {
-        let heard = told.as_ref().map_or_else(ToString::to_string, |()| "ok".to_owned());
-        self.world.note("cleaner", &format!("{what} {whom}: {heard}"));
+        self.world.note("cleaner", &format!("{what} {whom}: {}", shown(told)));
         let Err(Trouble::Refused(error)) = told else { return };
         // One is open already, or is not there; or nobody heard that it was done.
         let expected = [Code::AlreadyExists, Code::NotFound, Code::Unavailable];

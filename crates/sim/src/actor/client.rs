@@ -3,9 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use steadfast_engine::Code;
-use steadfast_proto::{
-    common, enums, query, update, update::outcome::Value, workflowservice as ws,
-};
+use steadfast_proto::{enums, query, update, update::outcome::Value, workflowservice as ws};
 
 use crate::{
     chance::Chance,
@@ -101,7 +99,7 @@ impl Client {
         ws::StartWorkflowExecutionRequest {
             namespace: wire::NAMESPACE.to_owned(),
             workflow_id: workflow_id.to_owned(),
-            workflow_type: Some(common::WorkflowType { name: "Program".to_owned() }),
+            workflow_type: Some(wire::program()),
             task_queue: Some(wire::queue(wire::QUEUE)),
             input: Some(wire::payloads(&Order::draw(&mut self.chance).to_string())),
             identity: self.who.clone(),

@@ -7,7 +7,13 @@ use steadfast_engine::{
     failures::{JobOrder, JobRate, JobState, NewResumeJob, Resume, Selection, Who},
 };
 
-use crate::{chance::Chance, host::Trouble, scenario::Part, wire, world::World};
+use crate::{
+    chance::Chance,
+    host::{Trouble, shown},
+    scenario::Part,
+    wire,
+    world::World,
+};
 
 /// Meddles until faults are over.
 pub(super) async fn run(world: Arc<World>) {
@@ -31,7 +37,7 @@ pub(super) async fn leave(world: &World) {
     for job in jobs.await.unwrap_or_default().into_iter().filter(|job| held(job.state)) {
         let (state, rate) = (Some(JobState::Running), Some(JobRate::Fixed(100.0)));
         let told = change(world, &job.id, state, rate).await;
-        world.note("foreman", &format!("leaves {}: {}", job.id, show(&told)));
+        world.note("foreman", &format!("leaves {}: {}", job.id, shown(&told)));
     }
 }
 
@@ -52,7 +58,7 @@ impl Foreman {
             _ => ("end", Some(JobState::Stopped), None),
         };
         let told = change(&self.world, &id, state, rate).await;
-        self.world.note("foreman", &format!("{what} {id}: {}", show(&told)));
+        self.world.note("foreman", &format!("{what} {id}: {}", shown(&told)));
     }
 
     async fn begin(&mut self) {
@@ -73,7 +79,7 @@ impl Foreman {
             async move { engine.start_resume_job(wire::NAMESPACE, new).await }
         });
         let begun = begun.await.map(drop);
-        self.world.note("foreman", &format!("begin {id}: {}", show(&begun)));
+        self.world.note("foreman", &format!("begin {id}: {}", shown(&begun)));
         match begun {
             // Nobody heard that it was begun.
             Err(Trouble::Refused(error)) if error.code == Code::AlreadyExists => {}
@@ -111,10 +117,6 @@ async fn change(
         engine.change_resume_job(wire::NAMESPACE, id, state, rate).await
     });
     changed.await.map(drop)
-}
-
-fn show(told: &Result<(), Trouble>) -> String {
-    told.as_ref().map_or_else(ToString::to_string, |()| "ok".to_owned())
 }
 
 /// How often a foreman asks before it gives up.

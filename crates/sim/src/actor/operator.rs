@@ -6,7 +6,13 @@ use std::{sync::Arc, time::Duration};
 use steadfast_engine::Code;
 use steadfast_proto::{enums, history::history_event::Attributes, workflowservice as ws};
 
-use crate::{chance::Chance, host::Trouble, ledger::Close, oracle, wire, world::World};
+use crate::{
+    chance::Chance,
+    host::{Trouble, shown},
+    ledger::Close,
+    oracle, wire,
+    world::World,
+};
 
 /// Meddles until faults are over.
 pub(super) async fn run(world: Arc<World>) {
@@ -121,8 +127,7 @@ impl Operator {
     }
 
     fn tell(&self, what: &str, workflow_id: &str, answer: &Result<(), Trouble>) {
-        let heard = answer.as_ref().map_or_else(ToString::to_string, |()| "ok".to_owned());
-        self.world.note("operator", &format!("{workflow_id} {what}: {heard}"));
+        self.world.note("operator", &format!("{workflow_id} {what}: {}", shown(answer)));
         if let Err(Trouble::Refused(error)) = answer
             && error.code == Code::Internal
         {

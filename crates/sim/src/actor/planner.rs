@@ -4,7 +4,6 @@ use std::{sync::Arc, time::Duration};
 
 use steadfast_engine::{Clock as _, Code};
 use steadfast_proto::{
-    common::WorkflowType,
     enums::ScheduleOverlapPolicy as Overlap,
     schedule::{
         IntervalSpec, Schedule, ScheduleAction, SchedulePatch, SchedulePolicies, ScheduleSpec,
@@ -14,7 +13,14 @@ use steadfast_proto::{
     workflowservice as ws,
 };
 
-use crate::{chance::Chance, host::Trouble, ledger::Plan, program::Order, wire, world::World};
+use crate::{
+    chance::Chance,
+    host::{Trouble, shown},
+    ledger::Plan,
+    program::Order,
+    wire,
+    world::World,
+};
 
 /// Makes some, and meddles with them until faults are over.
 pub(super) async fn run(world: Arc<World>) {
@@ -51,7 +57,7 @@ pub(super) async fn leave(world: &World) {
             async move { engine.delete_schedule(request).await }
         });
         let deleted = deleted.await.map(drop);
-        world.note("planner", &format!("{id} delete: {}", show(&deleted)));
+        world.note("planner", &format!("{id} delete: {}", shown(&deleted)));
         let mut book = world.ledger.book();
         match deleted {
             Ok(()) => {
@@ -174,7 +180,7 @@ impl Planner {
             Order { seed: self.chance.below(1 << 40), depth: 0, lives: self.chance.small(0, 1) };
         let action = NewWorkflowExecutionInfo {
             workflow_id: id.to_owned(),
-            workflow_type: Some(WorkflowType { name: "Program".to_owned() }),
+            workflow_type: Some(wire::program()),
             task_queue: Some(wire::queue(wire::QUEUE)),
             input: Some(wire::payloads(&order.to_string())),
             ..NewWorkflowExecutionInfo::default()
@@ -195,7 +201,7 @@ impl Planner {
     }
 
     fn tell(&self, id: &str, what: &str, told: &Result<(), Trouble>) {
-        self.world.note("planner", &format!("{id} {what}: {}", show(told)));
+        self.world.note("planner", &format!("{id} {what}: {}", shown(told)));
         let Err(Trouble::Refused(error)) = told else { return };
         let is_made = self.world.ledger.book().plans.get(id).is_some_and(|plan| plan.is_made);
         let is_expected =
@@ -204,10 +210,6 @@ impl Planner {
             self.world.ledger.fault("", format!("schedule {id} {what}: {error}"));
         }
     }
-}
-
-fn show(told: &Result<(), Trouble>) -> String {
-    told.as_ref().map_or_else(ToString::to_string, |()| "ok".to_owned())
 }
 
 /// How long a schedule has to catch up with its times.

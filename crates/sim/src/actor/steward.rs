@@ -116,7 +116,7 @@ impl Steward {
         let draft = Draft {
             name: Some(format!("policy-{}", self.asked)),
             error_substring: self.chance.percent(50).then(|| "planned".to_owned()),
-            flow: Some("Program".to_owned()),
+            flow: Some(wire::PROGRAM.to_owned()),
             max_attempts: Some(i64::from(self.chance.small(2, 7))),
             back_off: Some(BackOffDraft {
                 delay: Some(i64::from(self.chance.small(0, 9))),

@@ -209,7 +209,7 @@ impl Walk<'_> {
         let result = Some(wire::payloads(&self.words.join(",")));
         if let Some(next) = next {
             let wanted = ContinueAsNewWorkflowExecutionCommandAttributes {
-                workflow_type: Some(common::WorkflowType { name: "Program".to_owned() }),
+                workflow_type: Some(wire::program()),
                 task_queue: Some(wire::queue(wire::QUEUE)),
                 input: Some(wire::payloads(&next.to_string())),
                 ..ContinueAsNewWorkflowExecutionCommandAttributes::default()
@@ -250,7 +250,7 @@ impl Walk<'_> {
         };
         let wanted = StartChildWorkflowExecutionCommandAttributes {
             workflow_id: id.to_owned(),
-            workflow_type: Some(common::WorkflowType { name: "Program".to_owned() }),
+            workflow_type: Some(wire::program()),
             task_queue: Some(wire::queue(wire::QUEUE)),
             input: Some(wire::payloads(&order.to_string())),
             parent_close_policy: policy.into(),
