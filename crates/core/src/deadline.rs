@@ -97,10 +97,10 @@ impl Activity {
             .filter(|_| !self.is_parked())
             .map(|at| (at, ActivityDeadline::ScheduleToClose));
         let attempt = if self.is_started() {
-            let beat = row.last_heartbeat_at.max(row.started_at);
             let close = after(row.started_at, limits.start_to_close)
                 .map(|at| (at, ActivityDeadline::StartToClose));
-            let beat = after(beat, limits.heartbeat).map(|at| (at, ActivityDeadline::Heartbeat));
+            let beat = after(self.silent_since().0, limits.heartbeat)
+                .map(|at| (at, ActivityDeadline::Heartbeat));
             earlier(close, beat)
         } else if let Some(park) = &row.park {
             let resume = kept(park.resume_at).map(|at| at.max(Timestamp(park.held_until)));
@@ -115,6 +115,12 @@ impl Activity {
             Some((Timestamp(row.scheduled_at), ActivityDeadline::Retry))
         };
         earlier(attempt, whole)
+    }
+
+    /// From when the silence of its worker counts.
+    pub(crate) fn silent_since(&self) -> Timestamp {
+        let row = &self.row;
+        Timestamp(row.last_heartbeat_at.max(row.started_at).max(row.listened_to_since))
     }
 }
 

@@ -352,6 +352,10 @@ pub struct ActivityRow {
     /// How often it was given a new idempotency key.
     #[prost(uint32, tag = "41")]
     pub rekeyed: u32,
+    /// When the engine began to listen anew, if the heartbeat was due while it was away. The silence
+    /// counts from then.
+    #[prost(int64, tag = "42")]
+    pub listened_to_since: i64,
 }
 
 /// Who paused an activity, when and why.

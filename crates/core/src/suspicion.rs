@@ -18,6 +18,8 @@
 //! then is tried alone and comes back. A killer that is never alone is found too: of `k` in hand, it
 //! is parked after `k` workers at the most.
 
+use steadfast_retry::Timestamp;
+
 /// A whole share: an attempt that was alone when its worker died.
 const WHOLE: u32 = 1_000;
 
@@ -74,6 +76,9 @@ pub trait Company: std::fmt::Debug {
 
     /// Whether the worker of this attempt is well, or has fallen silent; `None` if that is not known.
     fn is_well(&self, scheduled_event_id: i64) -> Option<bool>;
+
+    /// Since when workers are heard: who was silent before may have spoken to nobody.
+    fn listened_to_since(&self) -> Timestamp;
 }
 
 /// Nothing is known.
@@ -87,6 +92,10 @@ impl Company for Unknown {
 
     fn is_well(&self, _: i64) -> Option<bool> {
         None
+    }
+
+    fn listened_to_since(&self) -> Timestamp {
+        Timestamp(0)
     }
 }
 

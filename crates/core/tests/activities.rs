@@ -356,6 +356,31 @@ fn a_worker_that_goes_quiet_is_given_up() {
 }
 
 #[test]
+fn a_worker_that_nobody_could_hear_has_its_time_again() {
+    insta::assert_snapshot!(check("
+        0 run Order schedule(a,Charge,stc=1h,hb=3s,attempts=1) schedule(b,Charge,stc=61s,hb=3s,attempts=1)
+        0 take a
+        0 take b
+        2 beat a one
+        60 workers since=60s
+        60 tick
+        60 show activities
+        61 tick
+        62.9 tick
+        63 tick
+    "), @r#"
+       5     0.000  ActivityTaskScheduled a Charge
+       6     0.000  ActivityTaskScheduled b Charge
+       7     0.000  ActivityTaskStarted #6 attempt=1
+       8    61.000  ActivityTaskTimedOut #6 MaximumAttemptsReached "activity StartToClose timeout"
+       9    61.000  WorkflowTaskScheduled
+      10     0.000  ActivityTaskStarted #5 attempt=1
+      11    63.000  ActivityTaskTimedOut #5 MaximumAttemptsReached "activity Heartbeat timeout"
+    activities at 60: a STARTED attempt=1/1 beat=one; b STARTED attempt=1/1;
+    "#);
+}
+
+#[test]
 fn an_attempt_that_nobody_takes_in_time_ends_it() {
     insta::assert_snapshot!(check("
         0 run Order schedule(a,Charge,stc=5s,s2s=3s)

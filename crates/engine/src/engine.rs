@@ -109,6 +109,7 @@ impl Engine {
             ended: Arc::default(),
             numbers: RunNumbers::from(lease.next_run),
             process: lease.epoch.0,
+            opened_at: options.clock.now(),
             mailboxes: OnceLock::new(),
             clock: options.clock,
             store,

@@ -110,6 +110,49 @@ async fn an_attempt_of_a_worker_elsewhere_survives_the_engine() {
     assert_eq!(told.await, "");
 }
 
+/// A long one that must be heard of every ten seconds.
+fn heard(attempts: i32) -> Command {
+    activity_with("a", |it| {
+        it.start_to_close_timeout = Some(seconds(3_600));
+        it.heartbeat_timeout = Some(seconds(10));
+        it.retry_policy = Some(retries(5, 1.0, attempts));
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_engine_that_was_away_does_not_take_its_workers_for_silent() {
+    let told = survives(async |rig: &Rig| {
+        rig.start("order-1").await;
+        rig.step(vec![heard(1)]).await;
+        let work = rig.next_activity().await;
+        rig.be_away(60).await;
+        rig.wait(9).await;
+        rig.heartbeat(&work, "half").await.expect("it is listened to again");
+        rig.wait(9).await;
+        rig.complete_activity(&work, "ok").await.expect("taken");
+        rig.step(vec![complete("done")]).await;
+        attempts(rig).await
+    });
+    assert_eq!(told.await, "");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_worker_that_died_while_the_engine_was_away_is_noticed() {
+    let told = survives(async |rig: &Rig| {
+        rig.start("order-1").await;
+        rig.step(vec![heard(0)]).await;
+        rig.next_activity().await;
+        rig.be_away(60).await;
+        let second = rig.next_activity().await;
+        assert_eq!((second.attempt, rig.elapsed()), (2, 60 + 10 + 5));
+        rig.complete_activity(&second, "ok").await.expect("taken");
+        rig.step(vec![complete("done")]).await;
+        attempts(rig).await
+    });
+    let expected = "1 TimedOut Timeout:HEARTBEAT \"activity Heartbeat timeout\"\n2 Completed  \"\"";
+    assert_eq!(told.await, expected);
+}
+
 #[tokio::test(start_paused = true)]
 async fn p_21_a_workflow_task_whose_process_died_is_handed_out_at_once() {
     for crash_after in [false, true] {

@@ -104,6 +104,10 @@ pub(crate) fn due(tx: &mut Tx<'_>, id: i64) {
         ActivityDeadline::StartToClose => {
             attempt_timed_out(tx, id, enums::TimeoutType::StartToClose);
         }
+        ActivityDeadline::Heartbeat if activity.silent_since() < tx.company.listened_to_since() => {
+            listen_again(tx, id);
+            due(tx, id);
+        }
         ActivityDeadline::Heartbeat => attempt_timed_out(tx, id, enums::TimeoutType::Heartbeat),
         ActivityDeadline::ScheduleToStart => {
             let kind = enums::TimeoutType::ScheduleToStart;
@@ -119,6 +123,15 @@ pub(crate) fn due(tx: &mut Tx<'_>, id: i64) {
             due(tx, id);
         }
         ActivityDeadline::Expire => activity_park::expire(tx, id),
+    }
+}
+
+/// Its heartbeat was due when nobody listened. The worker may be well and at it: it has as long as
+/// ever to be heard.
+fn listen_again(tx: &mut Tx<'_>, id: i64) {
+    let since = tx.company.listened_to_since().0;
+    if let Some(activity) = tx.run.activities.get_mut(&id) {
+        activity.row.listened_to_since = since;
     }
 }
 

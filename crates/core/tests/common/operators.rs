@@ -1,6 +1,6 @@
 //! What operators do about failures, from words: inputs, and the rules of a namespace.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use steadfast_core::{
     AcknowledgeError, ActivityChange, ChangeActivity, ClearResume, Company, EndingRule,
@@ -8,7 +8,7 @@ use steadfast_core::{
     Run, ScheduleResume, Selector,
 };
 use steadfast_proto::common;
-use steadfast_retry::{Ending, Layer, PlacedRule, pattern::NamePattern, resume};
+use steadfast_retry::{Ending, Layer, PlacedRule, Timestamp, pattern::NamePattern, resume};
 
 use super::{
     commands::payload,
@@ -66,17 +66,19 @@ pub(crate) fn input(run: &Run, call: &Call) -> Input {
     }
 }
 
-/// What the engine knows of the workers, in words: `workers tenants=5 well=no`.
+/// What the engine knows of the workers, in words: `workers tenants=5 well=no since=8s`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Known {
     tenants: Option<u32>,
     well: Option<bool>,
+    since: Duration,
 }
 
 impl Known {
     pub(crate) fn of(call: &Call) -> Self {
         let tenants = call.get("tenants").map(|it| it.parse().expect("a number of attempts"));
-        Self { tenants, well: call.get("well").map(|it| it == "yes") }
+        let since = call.get("since").map(length).unwrap_or_default();
+        Self { tenants, well: call.get("well").map(|it| it == "yes"), since }
     }
 }
 
@@ -87,6 +89,10 @@ impl Company for Known {
 
     fn is_well(&self, _: i64) -> Option<bool> {
         self.well
+    }
+
+    fn listened_to_since(&self) -> Timestamp {
+        BEGIN.after(self.since)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use steadfast_core::{Activity, Company};
+use steadfast_core::{Activity, Company, Timestamp};
 use steadfast_store::RunNumber;
 
 use super::{Shared, desk::Desk};
@@ -29,6 +29,10 @@ impl Company for Known<'_> {
         let (worker, heard_at) = self.shared.hands.worker((self.run, scheduled_event_id))?;
         let is_heard = self.shared.now().since(heard_at) <= BETWEEN_POLLS;
         Some(is_heard || self.shared.activities.is_waiting(&worker))
+    }
+
+    fn listened_to_since(&self) -> Timestamp {
+        self.shared.opened_at
     }
 }
 

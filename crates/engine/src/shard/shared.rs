@@ -66,6 +66,8 @@ pub(crate) struct Shared {
     pub(crate) numbers: RunNumbers,
     /// The epoch under which this engine owns the store: no process before it had the same.
     pub(crate) process: u64,
+    /// When it took the store over. Nobody was heard for a while before.
+    pub(crate) opened_at: Timestamp,
     pub(crate) mailboxes: OnceLock<Vec<Mailbox>>,
 }
 

@@ -133,6 +133,13 @@ impl Rig {
         self.reopen().await;
     }
 
+    /// Pulls the plug, and starts again on the same data after a while.
+    pub(crate) async fn be_away(&self, seconds: u64) {
+        self.engine().abandon();
+        self.wait(seconds).await;
+        self.reopen().await;
+    }
+
     /// Stops in good order and starts again on the same data.
     pub(crate) async fn restart(&self) {
         self.engine().stop().await;
