@@ -7,6 +7,7 @@ mod failures;
 mod rig;
 mod rust_sdk;
 mod rust_sdk_crashes;
+mod rust_sdk_lost;
 mod rust_sdk_more;
 mod schedules;
 mod server;

@@ -34,6 +34,11 @@ struct Beat {
 }
 
 impl Line {
+    /// A line on which the attempts before have said this.
+    pub(crate) fn after(details: Option<Payloads>) -> Self {
+        Self { beat: Mutex::new(Beat { details, untold: false }), ..Self::default() }
+    }
+
     /// The attempt is alive, and so far.
     pub(super) fn beat(&self, details: Option<Payloads>) {
         *self.lock() = Beat { details, untold: true };
@@ -51,6 +56,13 @@ impl Line {
             }
             self.beaten.notified().await;
         }
+    }
+
+    /// What was said last, told or not. It counts as told.
+    pub(crate) fn said(&self) -> Option<Payloads> {
+        let mut beat = self.lock();
+        beat.untold = false;
+        beat.details.clone()
     }
 
     /// The last heartbeat, if the engine may not have heard it.

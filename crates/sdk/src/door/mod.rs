@@ -124,6 +124,7 @@ calls! {
     respond_workflow_task_failed: RespondWorkflowTaskFailedRequest -> RespondWorkflowTaskFailedResponse;
     start_workflow_execution: StartWorkflowExecutionRequest -> StartWorkflowExecutionResponse;
     terminate_workflow_execution: TerminateWorkflowExecutionRequest -> TerminateWorkflowExecutionResponse;
+    update_activity_options: UpdateActivityOptionsRequest -> UpdateActivityOptionsResponse;
     update_schedule: UpdateScheduleRequest -> UpdateScheduleResponse;
 }
 

@@ -5,10 +5,10 @@ use std::{convert::Infallible, panic::AssertUnwindSafe, sync::Arc, time::Duratio
 
 use futures_util::FutureExt as _;
 use steadfast_engine::{AsideError, Code, Error};
-use steadfast_proto::{common::Payloads, failure as wire, workflowservice as ws};
+use steadfast_proto::{common::Payloads, failure as wire, prost_types, workflowservice as ws};
 use steadfast_store::Aside;
 
-use super::Shared;
+use super::{Shared, life::Watched};
 use crate::{
     activity::{ActivityContext, ActivityInfo, Line, Write},
     call::Called,
@@ -32,23 +32,26 @@ pub(crate) async fn run(shared: &Arc<Shared>, mut task: ws::PollActivityTaskQueu
         return tell(shared, task.task_token, &Line::default(), failed).await;
     }
     let input = task.input.take();
+    let watched = Watched::of(&task);
+    let before = watched.as_ref().and_then(|_| task.heartbeat_details.clone());
     let info = ActivityInfo::of(&shared.settings.namespace, &mut task);
     let token = std::mem::take(&mut task.task_token);
     let key = (info.run_id.clone(), info.activity_id.clone());
-    let line = Arc::new(Line::default());
+    let line = Arc::new(Line::after(before));
     shared.attempts.add(key.clone(), Arc::clone(&line));
     let context = ActivityContext::new(info, Arc::clone(&line), shared.surroundings());
     let ended = match shared.registry.activity(&context.info().activity_type) {
         Some(activity) => {
             let attempt = activity.run(context, input);
-            watch(shared, &task, &token, &line, attempt).await
+            let beats = beats(shared, &token, &line, (pace(&task), watched.as_ref()));
+            watch(shared, &task, attempt, beats).await
         }
         None => Ended::Said(Err(unknown(shared, &context.info().activity_type))),
     };
     shared.attempts.remove(&key);
     if let Ended::Said(result) = ended {
         if result.as_ref().is_err_and(Failure::is_later) {
-            return leave(shared, token, &line).await;
+            return leave(shared, token, &line, watched).await;
         }
         let result = match (result, line.take_writes()) {
             (Ok(result), writes) if !writes.is_empty() => {
@@ -74,19 +77,29 @@ pub(super) fn unknown(shared: &Shared, name: &str) -> Failure {
 async fn watch(
     shared: &Shared,
     task: &ws::PollActivityTaskQueueResponse,
-    token: &[u8],
-    line: &Line,
     attempt: Called,
+    beats: impl Future<Output = ()>,
 ) -> Ended {
-    let wire = |span: &Option<_>| span.as_ref().map(span::from_wire).filter(|it| !it.is_zero());
-    let allowed = wire(&task.start_to_close_timeout).unwrap_or(Duration::MAX);
-    let every = wire(&task.heartbeat_timeout).map_or(BEAT, |limit| (limit * 4 / 5).min(BEAT));
+    let allowed = limit(task.start_to_close_timeout.as_ref()).unwrap_or(Duration::MAX);
+    let beats = async {
+        beats.await;
+        std::future::pending::<Infallible>().await
+    };
     tokio::select! {
         biased;
         ended = caught(attempt) => Ended::Said(ended),
         () = shared.clock.sleep(allowed.min(FOREVER)) => Ended::OutOfTime,
-        never = beats(shared, token, line, every) => match never {},
+        never = beats => match never {},
     }
+}
+
+/// How long to wait after a heartbeat was told.
+fn pace(task: &ws::PollActivityTaskQueueResponse) -> Duration {
+    limit(task.heartbeat_timeout.as_ref()).map_or(BEAT, |limit| (limit * 4 / 5).min(BEAT))
+}
+
+fn limit(wire: Option<&prost_types::Duration>) -> Option<Duration> {
+    wire.map(span::from_wire).filter(|it| !it.is_zero())
 }
 
 /// Runs an attempt. A panic is a failure like any other.
@@ -96,21 +109,34 @@ pub(super) async fn caught(attempt: Called) -> Result<Option<Payloads>, Failure>
 }
 
 /// Tells the engine of heartbeats, not more often than makes sense, and the attempt of a
-/// cancellation.
-async fn beats(shared: &Shared, token: &[u8], line: &Line, every: Duration) -> Infallible {
+/// cancellation. Ends when the attempt is not wanted any more: it timed out, or its workflow has
+/// closed.
+async fn beats(
+    shared: &Shared,
+    token: &[u8],
+    line: &Line,
+    (pace, watched): (Duration, Option<&Watched>),
+) {
+    let pace = watched.map_or(pace, |watched| watched.pace(pace));
     loop {
-        let details = line.next_beat().await;
+        let sign = async {
+            match watched {
+                Some(watched) => watched.sign(shared).await,
+                None => std::future::pending().await,
+            }
+        };
+        let details = tokio::select! {
+            biased;
+            details = line.next_beat() => details,
+            () = sign => line.said(),
+        };
         match beat(shared, token, details).await {
             Ok(response) if response.cancel_requested => line.cancel(),
             Ok(_) => {}
-            // The attempt is not wanted any more: it timed out, or its workflow has closed.
-            Err(error) if error.code == Code::NotFound => {
-                line.cancel();
-                return std::future::pending().await;
-            }
+            Err(error) if error.code == Code::NotFound => return line.cancel(),
             Err(error) => tracing::debug!(%error, "a heartbeat was not heard"),
         }
-        shared.clock.sleep(every).await;
+        shared.clock.sleep(pace).await;
     }
 }
 
@@ -131,7 +157,7 @@ async fn beat(
 }
 
 /// Leaves the attempt to somebody else, who will end it. What it said last is told before.
-async fn leave(shared: &Shared, token: Vec<u8>, line: &Line) {
+async fn leave(shared: &Shared, token: Vec<u8>, line: &Line, watched: Option<Watched>) {
     let said = async {
         if let Some(details) = line.last_beat() {
             beat(shared, &token, Some(details)).await?;
@@ -144,6 +170,11 @@ async fn leave(shared: &Shared, token: Vec<u8>, line: &Line) {
     if let Err(error) = said.await {
         // Somebody was very quick, or the attempt is not wanted any more.
         tracing::debug!(%error, "an attempt could not be left to somebody else");
+    }
+    let Some(watched) = watched else { return };
+    if let Err(error) = watched.end(shared).await {
+        tracing::warn!(%error, "an attempt that is left to somebody else ends with this worker");
+        beats(shared, &token, line, (BEAT, Some(&watched))).await;
     }
 }
 

@@ -8,6 +8,7 @@
 mod activities;
 mod attempt;
 mod cache;
+mod life;
 mod local;
 mod pace;
 mod room;

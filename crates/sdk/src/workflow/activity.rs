@@ -185,7 +185,9 @@ fn schedule(
     }
     let id = state.next_id();
     let own_queue = &state.info.task_queue;
-    let schedule = schedule_command(id.clone(), name, input, &options, own_queue);
+    let is_own = options.task_queue.as_ref().is_none_or(|queue| queue == own_queue);
+    let watch = ctx.journal.registry.watch(name, &options).filter(|_| is_own);
+    let schedule = schedule_command(id.clone(), name, input, &options, (own_queue, watch));
     let slot = state.issue_with(Kind::Activity { id, on_cancel }, ctx.scope, schedule, exact);
     drop(state);
     Stage::Waiting(Pending::new(ctx.journal.clone(), slot))
@@ -196,7 +198,7 @@ fn schedule_command(
     name: &str,
     input: Option<Payloads>,
     options: &ActivityOptions,
-    own_queue: &str,
+    (own_queue, watch): (&str, Option<Duration>),
 ) -> Command {
     let policy = options.retry.clone().unwrap_or_default();
     let policy = policy.carried();
@@ -208,12 +210,16 @@ fn schedule_command(
         activity_id,
         activity_type: Some(ActivityType { name: name.to_owned() }),
         task_queue: Some(TaskQueue { name: queue.to_owned(), ..TaskQueue::default() }),
-        header: header::of_activity(policy.whole.as_ref(), options.kind.as_deref()),
+        header: header::of_activity(
+            policy.whole.as_ref(),
+            options.kind.as_deref(),
+            watch.is_some(),
+        ),
         input,
         schedule_to_close_timeout: wire(options.schedule_to_close),
         schedule_to_start_timeout: wire(options.schedule_to_start),
         start_to_close_timeout: wire(start_to_close),
-        heartbeat_timeout: wire(options.heartbeat),
+        heartbeat_timeout: wire(options.heartbeat.or(watch)),
         retry_policy: Some(policy.wire.clone()),
         request_eager_execution: queue == own_queue,
         priority: options.priority.as_ref().map(Priority::to_wire),
@@ -269,6 +275,6 @@ impl<T> StartedActivity<T> {
     }
 }
 
-/// How long an attempt may take if nobody says anything. A worker that dies is noticed earlier by
-/// its missing heartbeats, or, in a program that embeds the engine, when the program is back.
+/// How long an attempt may take if nobody says anything. A worker that dies is noticed earlier: at a
+/// server by its missing signs of life, or, in a program that embeds the engine, when that is back.
 const START_TO_CLOSE: Duration = Duration::from_secs(24 * 60 * 60);
