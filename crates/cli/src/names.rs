@@ -3,15 +3,7 @@
 //! On the wire: `WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE`. On a terminal: `AllowDuplicate`; as an
 //! argument also `allow-duplicate`, `allow_duplicate` and `ALLOW_DUPLICATE`.
 
-/// A name without its enumeration's own: `shown("EVENT_TYPE_TIMER_FIRED", "EVENT_TYPE_")` is
-/// `TimerFired`. Nothing for the unspecified one.
-pub(crate) fn shown(full: &str, prefix: &str) -> String {
-    let short = full.strip_prefix(prefix).unwrap_or(full);
-    if short == "UNSPECIFIED" {
-        return String::new();
-    }
-    short.split('_').map(capitalised).collect()
-}
+pub(crate) use steadfast_proto::telling::shown;
 
 /// The full name of what was written, whether or not the enumeration has it.
 pub(crate) fn full(written: &str, prefix: &str) -> String {
@@ -46,12 +38,6 @@ pub(crate) fn parse<E>(
 #[error("not one of {values}")]
 pub(crate) struct NotAName {
     values: &'static str,
-}
-
-fn capitalised(word: &str) -> String {
-    let mut rest = word.chars();
-    let first = rest.next().map(|first| first.to_ascii_uppercase()).into_iter();
-    first.chain(rest.map(|character| character.to_ascii_lowercase())).collect()
 }
 
 #[cfg(test)]

@@ -5,12 +5,20 @@
 //! call a server. There is no event model of our own: what an SDK wrote is given back as it was.
 
 mod command_of;
+#[cfg(feature = "described")]
+mod described;
 pub mod generated;
+#[cfg(feature = "json")]
+pub mod json;
 mod metadata;
 pub mod payload;
 #[cfg(feature = "payloads")]
 mod payloads;
+#[cfg(feature = "json")]
+pub mod telling;
 
+#[cfg(feature = "described")]
+pub use described::DESCRIPTORS;
 pub use generated::google::rpc;
 pub use generated::temporal::api::{
     activity::v1 as activity, batch::v1 as batch, command::v1 as command, common::v1 as common,
@@ -36,7 +44,3 @@ pub mod clients {
         },
     };
 }
-
-/// The description of the API, for clients that ask a server what it speaks, and for JSON.
-#[cfg(feature = "described")]
-pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/described.bin"));

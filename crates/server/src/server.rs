@@ -7,7 +7,7 @@ use std::{
 };
 
 use steadfast_engine::Engine;
-use tokio::{sync::watch, task::JoinHandle};
+use tokio::{sync::watch, task::JoinSet};
 
 use crate::{
     grpc::{self, OPERATOR, WORKFLOW},
@@ -23,8 +23,8 @@ use crate::{
 pub struct Options {
     /// Where the official SDKs knock.
     pub grpc: SocketAddr,
-    /// Where health, numbers and pages are; `None` for nowhere.
-    pub http: Option<SocketAddr>,
+    /// Where health, numbers and pages are: the same at each of these.
+    pub http: Vec<SocketAddr>,
     /// Certificates, if connections are to be encrypted.
     pub tls: Option<TlsFiles>,
     /// Who may do what; none for everybody everything.
@@ -48,7 +48,7 @@ impl Default for Options {
         let at = |port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
         Self {
             grpc: at(7233),
-            http: Some(at(8233)),
+            http: vec![at(8233)],
             tls: None,
             keys: Keys::default(),
             strangers: Strangers::Refused,
@@ -82,11 +82,10 @@ pub enum OpenError {
 #[derive(Debug)]
 pub struct Server {
     grpc: SocketAddr,
-    http: Option<SocketAddr>,
+    http: Vec<SocketAddr>,
     engine: Engine,
     stop: watch::Sender<bool>,
-    serving_grpc: JoinHandle<()>,
-    serving_http: Option<JoinHandle<()>>,
+    serving: JoinSet<()>,
 }
 
 impl Server {
@@ -102,23 +101,24 @@ impl Server {
         let grpc = listener.address();
         let (stop, stopped) = watch::channel(false);
 
-        let http_listener = match options.http {
-            Some(address) => Some(Listener::bind(address).await?),
-            None => None,
-        };
-        let http = http_listener.as_ref().map(Listener::address);
+        let mut http_listeners = Vec::new();
+        for address in &options.http {
+            http_listeners.push(Listener::bind(*address).await?);
+        }
+        let http = http_listeners.iter().map(Listener::address).collect();
         let welcome = Welcome { tls: tls(b"http/1.1")?, metrics: None };
-        let serving_http = http_listener.map(|listener| {
+        let mut serving = JoinSet::new();
+        for listener in http_listeners {
             let (engine, metrics) = (engine.clone(), Arc::clone(&metrics));
             let pages = Pages { engine, keys: options.keys.clone(), metrics, grpc };
-            tokio::spawn(http::serve(pages, listener.incoming(&welcome), stopped.clone()))
-        });
+            serving.spawn(http::serve(pages, listener.incoming(&welcome), stopped.clone()));
+        }
 
         let welcome = Welcome { tls: tls(b"h2")?, metrics: Some(Arc::clone(&metrics)) };
         let incoming = listener.incoming(&welcome);
-        let serving = grpc::serve(engine.clone(), options.keys.clone(), metrics, incoming, stopped);
-        let serving_grpc = tokio::spawn(serving);
-        Ok(Self { grpc, http, engine, stop, serving_grpc, serving_http })
+        let keys = options.keys.clone();
+        serving.spawn(grpc::serve(engine.clone(), keys, metrics, incoming, stopped));
+        Ok(Self { grpc, http, engine, stop, serving })
     }
 
     /// Where the gRPC door is.
@@ -126,23 +126,23 @@ impl Server {
         self.grpc
     }
 
-    /// Where the HTTP door is, if there is one.
+    /// Where the HTTP door is, if there is one; the first, if there are more.
     pub fn http(&self) -> Option<SocketAddr> {
-        self.http
+        self.http.first().copied()
+    }
+
+    /// Everywhere that the HTTP door is.
+    pub fn http_doors(&self) -> &[SocketAddr] {
+        &self.http
     }
 
     /// Stops: no more connections are taken, what was begun becomes durable, and whoever waits
     /// hears of it.
     #[expect(clippy::disallowed_methods, reason = "the sockets live in the machine's own time")]
-    pub async fn stop(self) {
+    pub async fn stop(mut self) {
         let _ = self.stop.send(true);
         self.engine.stop().await;
-        let last_answers = async {
-            let _ = self.serving_grpc.await;
-            if let Some(serving) = self.serving_http {
-                let _ = serving.await;
-            }
-        };
+        let last_answers = async { while self.serving.join_next().await.is_some() {} };
         let _ = tokio::time::timeout(LAST_ANSWERS, last_answers).await;
     }
 }
@@ -152,7 +152,7 @@ impl Options {
     fn check_exposure(&self) -> Result<(), OpenError> {
         let asks = !self.keys.is_empty()
             || self.tls.as_ref().is_some_and(|files| files.client_ca.is_some());
-        let mut doors = [Some(self.grpc), self.http].into_iter().flatten();
+        let mut doors = [self.grpc].into_iter().chain(self.http.iter().copied());
         match (doors.find(|address| !asks && !address.ip().is_loopback()), self.strangers) {
             (None, _) => Ok(()),
             (Some(address), Strangers::Refused) => Err(OpenError::Exposed { address }),

@@ -182,7 +182,7 @@ async fn a_door_to_other_machines_opens_only_if_it_asks_who_calls() {
     let world = World::new().await;
     let everywhere = "0.0.0.0:0".parse().expect("an address");
     for options in
-        [Doors { grpc: everywhere, ..doors() }, Doors { http: Some(everywhere), ..doors() }]
+        [Doors { grpc: everywhere, ..doors() }, Doors { http: vec![everywhere], ..doors() }]
     {
         let refused = Server::open(world.engine.clone(), options.clone()).await;
         let refused = refused.expect_err("nobody asks who calls");

@@ -111,9 +111,9 @@ impl Config {
     /// What is only right together.
     fn finish(mut self) -> Result<Self> {
         self.doors.http = match self.http {
-            Http::Beside => beside(self.doors.grpc),
-            Http::At(address) => Some(address),
-            Http::Off => None,
+            Http::Beside => beside(self.doors.grpc).into_iter().collect(),
+            Http::At(address) => vec![address],
+            Http::Off => Vec::new(),
         };
         self.doors.tls = match (self.tls_cert.take(), self.tls_key.take()) {
             (Some(cert), Some(key)) => {
@@ -218,7 +218,7 @@ mod tests {
                 let setting = SETTINGS.iter().find(|setting| setting.name == "http");
                 (setting.expect("there is one").set)(&mut config, text).expect("an address");
             }
-            config.finish().expect("complete").doors.http.map(|it| it.to_string())
+            config.finish().expect("complete").doors.http.first().map(ToString::to_string)
         };
         assert_eq!(http("127.0.0.1:7233", None).as_deref(), Some("127.0.0.1:8233"));
         assert_eq!(http("0.0.0.0:7000", None).as_deref(), Some("127.0.0.1:8000"));

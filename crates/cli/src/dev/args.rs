@@ -1,7 +1,7 @@
 //! What can be said to `server start-dev`.
 
 use std::{
-    net::{IpAddr, Ipv4Addr},
+    net::{IpAddr, Ipv4Addr, SocketAddr},
     path::PathBuf,
     str::FromStr,
 };
@@ -69,8 +69,30 @@ pub(super) struct StartDev {
     #[arg(long, value_name = "PRAGMA=VALUE")]
     pub(super) sqlite_pragma: Vec<Pair>,
 
+    /// Without the pages for a browser
+    #[arg(long)]
+    pub(super) headless: bool,
+
+    /// Where the pages are; 1,000 above the port, if nothing is said and that is free
+    #[arg(long, value_name = "PORT")]
+    pub(super) ui_port: Option<u16>,
+
+    /// The address that the pages are on; that of the server, if nothing is said
+    #[arg(long, value_name = "ADDRESS")]
+    ui_ip: Option<Host>,
+
     #[command(flatten)]
-    pub(super) taken: Taken,
+    taken: Taken,
+}
+
+/// Where the pages for a browser are.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Pages {
+    Nowhere,
+    /// Somebody said so.
+    At(SocketAddr),
+    /// Nobody said anything: there, unless somebody else is.
+    IfFree(SocketAddr),
 }
 
 impl StartDev {
@@ -79,11 +101,27 @@ impl StartDev {
         self.metrics_port.or(self.http_port)
     }
 
+    /// Where the pages are.
+    pub(super) fn pages(&self) -> Pages {
+        let ip = self.ui_ip.unwrap_or(self.ip).address();
+        match (self.headless, self.ui_port) {
+            (true, _) => Pages::Nowhere,
+            (false, Some(port)) => Pages::At((ip, port).into()),
+            (false, None) if self.port == 0 => Pages::IfFree((ip, 0).into()),
+            (false, None) => {
+                let above = self.port.checked_add(1_000);
+                above.map_or(Pages::Nowhere, |port| Pages::IfFree((ip, port).into()))
+            }
+        }
+    }
+
     /// The flags that somebody may have given for their effect, and that have none.
     pub(super) fn in_vain(&self) -> impl Iterator<Item = &'static str> {
         let is_elsewhere = self.http_port.is_some() && self.http_port != self.http();
         let http_port = is_elsewhere.then_some("--http-port beside --metrics-port");
-        self.taken.in_vain().chain(http_port)
+        let ui_port =
+            (self.headless && self.ui_port.is_some()).then_some("--ui-port beside --headless");
+        self.taken.in_vain().chain(http_port).chain(ui_port)
     }
 }
 
@@ -91,16 +129,6 @@ impl StartDev {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Taken, without effect")]
 pub(super) struct Taken {
-    /// Without pages; there are none
-    #[arg(long)]
-    headless: bool,
-
-    #[arg(long, value_name = "PORT", hide = true)]
-    ui_port: Option<u16>,
-
-    #[arg(long, value_name = "ADDRESS", hide = true)]
-    ui_ip: Option<String>,
-
     #[arg(long, value_name = "PATH", hide = true)]
     ui_public_path: Option<String>,
 
@@ -118,8 +146,6 @@ impl Taken {
     /// Those that somebody may have given for their effect.
     fn in_vain(&self) -> impl Iterator<Item = &'static str> {
         [
-            ("--ui-port", self.ui_port.is_some()),
-            ("--ui-ip", self.ui_ip.is_some()),
             ("--ui-public-path", self.ui_public_path.is_some()),
             ("--ui-asset-path", self.ui_asset_path.is_some()),
             ("--ui-codec-endpoint", self.ui_codec_endpoint.is_some()),

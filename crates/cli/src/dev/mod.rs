@@ -7,7 +7,7 @@ mod storage;
 
 pub(crate) use args::Args;
 
-use std::sync::Arc;
+use std::{net::SocketAddr, sync::Arc};
 
 use anyhow::{Context as _, Result};
 use steadfast_engine::{Engine, Options, Webhooks};
@@ -15,10 +15,10 @@ use steadfast_proto::{
     operatorservice::AddSearchAttributesRequest, prost_types::Duration,
     workflowservice::RegisterNamespaceRequest,
 };
-use steadfast_server::{HttpWebhooks, Options as Doors, Server, Strangers};
+use steadfast_server::{HttpWebhooks, OpenError, Options as Doors, Server, Strangers};
 use steadfast_store::Store;
 
-use self::args::{Command, LogFormat, StartDev};
+use self::args::{Command, LogFormat, Pages, StartDev};
 use crate::{
     config::CONTINUE_AS_NEW_INTERVAL, logs::Logs, operator::kind, output::say, stop, threads,
     trouble::Trouble,
@@ -73,17 +73,29 @@ async fn open(args: &StartDev, store: Arc<dyn Store>, options: Options) -> Resul
     for namespace in names.chain(["default"]) {
         add_search_attributes(&engine, namespace, args).await?;
     }
-    Ok(Server::open(engine, doors(args)).await?)
+    open_doors(args, engine).await
 }
 
 /// On other machines' addresses, too, without asking who calls: a container has no other.
-fn doors(args: &StartDev) -> Doors {
-    let at = |port: u16| (args.ip.address(), port).into();
-    Doors {
+async fn open_doors(args: &StartDev, engine: Engine) -> Result<Server> {
+    let at = |port: u16| SocketAddr::from((args.ip.address(), port));
+    let http = args.http().map(at);
+    let doors = |pages: Option<SocketAddr>| Doors {
         grpc: at(args.port),
-        http: args.http().map(at),
+        http: http.into_iter().chain(pages.filter(|pages| Some(*pages) != http)).collect(),
         strangers: Strangers::Welcome,
         ..Doors::default()
+    };
+    match args.pages() {
+        Pages::Nowhere => Ok(Server::open(engine, doors(None)).await?),
+        Pages::At(pages) => Ok(Server::open(engine, doors(Some(pages))).await?),
+        Pages::IfFree(pages) => match Server::open(engine.clone(), doors(Some(pages))).await {
+            Err(OpenError::Bind(error)) if error.address == pages => {
+                tracing::warn!("there are no pages: {error}");
+                Ok(Server::open(engine, doors(None)).await?)
+            }
+            opened => Ok(opened?),
+        },
     }
 }
 
@@ -124,7 +136,8 @@ fn banner(args: &StartDev, server: &Server) -> String {
         Some(path) => path.display().to_string(),
         None => "in memory, gone when it stops".to_owned(),
     };
-    let http = server.http().map(|at| format!("HTTP   http://{at}\n")).unwrap_or_default();
+    let http = server.http_doors().iter().map(|at| format!("HTTP   http://{at}\n"));
+    let http = http.collect::<Vec<_>>().concat();
     format!(
         "steadfast {version}, a server for tests\n\
          data   {data}\n\

@@ -7,7 +7,6 @@
 
 mod card;
 mod failure;
-mod json;
 mod paint;
 mod payload;
 mod progress;
@@ -15,10 +14,10 @@ mod table;
 
 pub(crate) use card::Card;
 pub(crate) use failure::{chain, one_line};
-pub(crate) use json::{Payloads, message};
 pub(crate) use paint::Paint;
 pub(crate) use payload::{cut, show, show_all};
 pub(crate) use progress::Progress;
+pub(crate) use steadfast_proto::json::{Payloads, message};
 pub(crate) use table::Table;
 
 use std::io::{IsTerminal as _, Write as _, stdout};
@@ -100,7 +99,7 @@ impl View {
         if !self.is_json() {
             return say(&text(answers));
         }
-        let list: Result<Vec<Value>> =
+        let list: Result<Vec<Value>, _> =
             answers.iter().map(|answer| message(answer, self.payloads())).collect();
         say_json(&Value::Array(list?))
     }

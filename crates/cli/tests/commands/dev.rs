@@ -2,7 +2,7 @@
 
 use std::{
     io::{Read as _, Write as _},
-    net::TcpStream,
+    net::{TcpListener, TcpStream},
     process::Command,
     time::{Duration, Instant},
 };
@@ -42,7 +42,7 @@ fn namespaces_search_attributes_and_settings_are_there_from_the_start() {
     assert!(error.contains("exceeds"), "{error}");
     let logged = logged(dev);
     let [pages, setting] = logged.lines().collect::<Vec<_>>()[..] else { panic!("{logged}") };
-    assert!(pages.ends_with("--ui-port has no effect here"), "{logged}");
+    assert!(pages.ends_with("--ui-port beside --headless has no effect here"), "{logged}");
     assert!(setting.ends_with("--dynamic-config-value no.such.key has no effect here"), "{logged}");
 }
 
@@ -67,11 +67,7 @@ fn numbers_and_health_are_where_they_were_asked_for() {
     for flag in ["--metrics-port", "--http-port"] {
         let dev = Dev::with(&[flag, "0"]);
         let address = dev.http.as_ref().expect("an HTTP door");
-        let mut stream = TcpStream::connect(address).expect("a connection");
-        let request = b"GET /metrics HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
-        stream.write_all(request).expect("it is sent");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("an answer");
+        let answer = page(address, "/metrics");
         assert!(answer.contains("steadfast_rpc_in_flight"), "{flag}: {answer}");
     }
 }
@@ -85,6 +81,46 @@ fn there_is_one_http_door_and_who_asks_for_two_is_told() {
     assert!(logged.contains("--http-port beside --metrics-port has no effect here"), "{logged}");
     let same = Dev::with(&["--metrics-port", "0", "--http-port", "0"]);
     assert_eq!(self::logged(same), "");
+}
+
+/// What is at an address of an HTTP door.
+fn page(address: &str, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("a connection");
+    let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).expect("it is sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    answer
+}
+
+#[test]
+fn the_pages_are_where_they_were_asked_for_or_above_the_port() {
+    let dev = Dev::shown("0", &["--ui-port", "0", "--namespace", "shop"]);
+    let pages = page(dev.http.as_ref().expect("pages"), "/namespaces");
+    assert!(pages.starts_with("HTTP/1.1 200 OK"), "{pages}");
+    assert!(pages.contains("shop"), "{pages}");
+    drop(dev);
+    let port = free_port_with_one_above();
+    let dev = Dev::shown(&port.to_string(), &[]);
+    assert_eq!(dev.http, Some(format!("127.0.0.1:{}", port + 1_000)));
+}
+
+#[test]
+fn somebody_else_above_the_port_leaves_the_server_without_pages() {
+    let port = free_port_with_one_above();
+    let _somebody = TcpListener::bind(("127.0.0.1", port + 1_000)).expect("it is free");
+    let dev = Dev::shown(&port.to_string(), &[]);
+    assert_eq!(dev.http, None);
+    dev.says(&["namespace", "describe", "default"]);
+    let logged = logged(dev);
+    assert!(logged.contains("there are no pages: cannot listen on"), "{logged}");
+}
+
+/// A port that is free, as is the one that pages would be on.
+fn free_port_with_one_above() -> u16 {
+    let first = 12_000 + u16::try_from(std::process::id() % 5_000).expect("small");
+    let is_free = |port: u16| TcpListener::bind(("127.0.0.1", port)).is_ok();
+    (first..20_000).find(|port| is_free(*port) && is_free(port + 1_000)).expect("a free port")
 }
 
 #[test]

@@ -27,7 +27,12 @@ impl Dev {
     }
 
     pub(crate) fn at(port: &str, flags: &[&str]) -> Self {
-        let mut child = command(&["server", "start-dev", "--port", port, "--headless"])
+        Self::shown(port, &[&["--headless"], flags].concat())
+    }
+
+    /// One with pages.
+    pub(crate) fn shown(port: &str, flags: &[&str]) -> Self {
+        let mut child = command(&["server", "start-dev", "--port", port])
             .args(flags)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -1,12 +1,15 @@
-//! The HTTP door: whether the server is well, its numbers, and what operators do about failures.
+//! The HTTP door: whether the server is well, its numbers, what operators do about failures, and pages
+//! to look at.
 //!
 //! ```text
 //!   pages ──▶ / · /healthz · /metrics          text, for people and Prometheus
 //!   api ────▶ /api/v1/namespaces/…             JSON, for operators and their programs
+//!   ui ─────▶ /namespaces/…                    HTML, for people with a browser
 //! ```
 
 mod api;
 mod pages;
+mod ui;
 
 pub use api::openapi;
 pub(crate) use pages::Pages;
@@ -23,7 +26,7 @@ use crate::listen::{self, Connection, Incoming, attend_all};
 
 /// Serves until `stop`, then until the answers that are under way are sent.
 pub(crate) async fn serve(pages: Pages, incoming: Incoming, stop: watch::Receiver<bool>) {
-    let router = pages::router().merge(api::router()).with_state(pages);
+    let router = pages::router().merge(api::router()).merge(ui::router()).with_state(pages);
     attend_all(incoming, stop, |connection, stop| attend(connection, router.clone(), stop)).await;
 }
 

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use axum::{
     Router,
     extract::{Request, State},
-    response::{IntoResponse, Response},
+    response::{IntoResponse, Redirect, Response},
     routing::get,
 };
 use http::{
-    StatusCode,
-    header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue},
+    HeaderMap, StatusCode,
+    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue},
 };
 use steadfast_engine::Engine;
 
@@ -40,17 +40,24 @@ pub(super) fn router() -> Router<Pages> {
         .fallback(nothing)
 }
 
-async fn front(State(pages): State<Pages>) -> String {
-    format!(
+/// A browser is shown to the pages that are made for it.
+async fn front(State(pages): State<Pages>, headers: HeaderMap) -> Response {
+    let accepted = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if accepted.contains("text/html") {
+        return Redirect::to("/namespaces").into_response();
+    }
+    let text = format!(
         "Steadfast {version}, a durable workflow engine.\n\
          \n\
          Workers and clients connect over gRPC to {grpc}.\n\
+         /namespaces  what runs and what fails, for a browser\n\
          /healthz  whether work can be done\n\
          /metrics  numbers for Prometheus\n\
          /api/v1/openapi.json  what operators can ask for over HTTP\n",
         version = env!("CARGO_PKG_VERSION"),
         grpc = pages.grpc,
-    )
+    );
+    text.into_response()
 }
 
 async fn health(State(pages): State<Pages>) -> Response {

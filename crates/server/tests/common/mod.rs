@@ -171,7 +171,7 @@ pub(crate) use request;
 /// Doors on free ports.
 pub(crate) fn doors() -> Doors {
     let free = "127.0.0.1:0".parse().expect("an address");
-    Doors { grpc: free, http: Some(free), ..Doors::default() }
+    Doors { grpc: free, http: vec![free], ..Doors::default() }
 }
 
 /// A request whose sender waits for so long.

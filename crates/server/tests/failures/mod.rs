@@ -10,7 +10,7 @@ mod policies;
 mod previewing;
 mod rekeying;
 mod resuming;
-mod rig;
+pub(crate) mod rig;
 mod runs;
 mod sweeping;
 mod telling;

@@ -6,43 +6,58 @@
 
 use std::sync::OnceLock;
 
-use anyhow::{Context as _, Result};
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use prost::{Message, Name};
 use prost_reflect::{
-    DescriptorPool, DynamicMessage, FieldDescriptor, Kind, MapKey, MessageDescriptor,
-    ReflectMessage as _, SerializeOptions, Value as Field,
+    DescriptorError, DescriptorPool, DynamicMessage, FieldDescriptor, Kind, MapKey,
+    MessageDescriptor, ReflectMessage as _, SerializeOptions, Value as Field,
 };
 use serde_json::{Map, Value, json};
-use steadfast_proto::{
-    DESCRIPTORS,
-    prost::{Message, Name},
-};
+
+use crate::{described::DESCRIPTORS, payload::Payload};
 
 /// How payloads are printed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Payloads {
+pub enum Payloads {
     /// JSON as JSON.
     Decoded,
     /// As they are on the wire. What SDKs read a history from.
     Raw,
 }
 
+/// Why a message could not be made JSON: it is not as its description says.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotJson {
+    /// The description of the API cannot be read.
+    #[error("the description of the API cannot be read: {0}")]
+    Description(&'static DescriptorError),
+    /// The API has no such message.
+    #[error("the API has no message {0}")]
+    Unknown(String),
+    /// The message cannot be read by its description.
+    #[error("a message cannot be read by its own description: {0}")]
+    Message(#[from] prost::DecodeError),
+    /// One of the well-known messages is not well-formed.
+    #[error(transparent)]
+    WellKnown(#[from] serde_json::Error),
+}
+
 /// A message as JSON.
-pub(crate) fn message<M: Message + Name>(message: &M, payloads: Payloads) -> Result<Value> {
+pub fn message<M: Message + Name>(message: &M, payloads: Payloads) -> Result<Value, NotJson> {
     let kind = descriptor(&M::full_name())?;
-    let dynamic = DynamicMessage::decode(kind, message.encode_to_vec().as_slice())
-        .context("a message cannot be read by its own description")?;
+    let dynamic = DynamicMessage::decode(kind, message.encode_to_vec().as_slice())?;
     value(&dynamic, payloads)
 }
 
-fn descriptor(name: &str) -> Result<MessageDescriptor> {
-    static POOL: OnceLock<Result<DescriptorPool, prost_reflect::DescriptorError>> = OnceLock::new();
+fn descriptor(name: &str) -> Result<MessageDescriptor, NotJson> {
+    static POOL: OnceLock<Result<DescriptorPool, DescriptorError>> = OnceLock::new();
     let pool = POOL.get_or_init(|| DescriptorPool::decode(DESCRIPTORS));
-    let pool = pool.as_ref().context("the description of the API cannot be read")?;
-    let kind = pool.get_message_by_name(name);
-    kind.with_context(|| format!("the API has no message {name}"))
+    let pool = pool.as_ref().map_err(NotJson::Description)?;
+    pool.get_message_by_name(name).ok_or_else(|| NotJson::Unknown(name.to_owned()))
 }
 
-fn value(message: &DynamicMessage, payloads: Payloads) -> Result<Value> {
+fn value(message: &DynamicMessage, payloads: Payloads) -> Result<Value, NotJson> {
     let kind = message.descriptor();
     let name = kind.full_name();
     if name.starts_with("google.protobuf.") {
@@ -67,7 +82,11 @@ fn value(message: &DynamicMessage, payloads: Payloads) -> Result<Value> {
     Ok(Value::Object(object))
 }
 
-fn field(content: &Field, kind: Option<&FieldDescriptor>, payloads: Payloads) -> Result<Value> {
+fn field(
+    content: &Field,
+    kind: Option<&FieldDescriptor>,
+    payloads: Payloads,
+) -> Result<Value, NotJson> {
     Ok(match content {
         Field::Bool(it) => json!(it),
         Field::I32(it) => json!(it),
@@ -77,11 +96,11 @@ fn field(content: &Field, kind: Option<&FieldDescriptor>, payloads: Payloads) ->
         Field::F32(it) => json!(it),
         Field::F64(it) => json!(it),
         Field::String(it) => json!(it),
-        Field::Bytes(it) => json!(base64(it)),
+        Field::Bytes(it) => json!(BASE64.encode(it)),
         Field::EnumNumber(number) => enumeration(*number, kind),
         Field::Message(it) => value(it, payloads)?,
         Field::List(list) => {
-            let list: Result<Vec<_>> = list.iter().map(|it| field(it, kind, payloads)).collect();
+            let list: Result<Vec<_>, _> = list.iter().map(|it| field(it, kind, payloads)).collect();
             Value::Array(list?)
         }
         Field::Map(map) => {
@@ -101,7 +120,7 @@ fn field(content: &Field, kind: Option<&FieldDescriptor>, payloads: Payloads) ->
 fn payload(message: &DynamicMessage) -> Value {
     let raw = || value(message, Payloads::Raw).unwrap_or_default();
     let bytes = message.encode_to_vec();
-    let Ok(payload) = steadfast_proto::common::Payload::decode(bytes.as_slice()) else {
+    let Ok(payload) = Payload::decode(bytes.as_slice()) else {
         return raw();
     };
     match payload.metadata.get("encoding") {
@@ -139,22 +158,17 @@ fn map_key(key: &MapKey) -> String {
     }
 }
 
-fn base64(bytes: &[u8]) -> String {
-    use base64::Engine as _;
-    base64::engine::general_purpose::STANDARD.encode(bytes)
-}
-
 const OPTIONS: SerializeOptions = SerializeOptions::new();
 
 #[cfg(test)]
 mod tests {
-    use steadfast_proto::{
-        common::{Payload, WorkflowExecution},
-        prost_types::Timestamp,
-        workflow::WorkflowExecutionInfo,
-    };
+    use prost_types::Timestamp;
 
     use super::*;
+    use crate::generated::temporal::api::{
+        common::v1::{Memo, WorkflowExecution},
+        workflow::v1::WorkflowExecutionInfo,
+    };
 
     fn info() -> WorkflowExecutionInfo {
         let execution = WorkflowExecution { workflow_id: "w".into(), run_id: "r".into() };
@@ -167,7 +181,7 @@ mod tests {
             start_time: Some(Timestamp { seconds: 60, nanos: 5_000_000 }),
             status: 2,
             history_length: 7,
-            memo: Some(steadfast_proto::common::Memo { fields: fields.into() }),
+            memo: Some(Memo { fields: fields.into() }),
             ..WorkflowExecutionInfo::default()
         }
     }

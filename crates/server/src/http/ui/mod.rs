@@ -1,0 +1,49 @@
+//! The pages for people with a browser: what runs, what fails, and every attempt.
+//!
+//! ```text
+//!   /namespaces                           namespaces: what there is, and how much of it
+//!     …/{namespace}/workflows             workflows: found by a query
+//!     …/{namespace}/workflows/{id}/{run}  run: what it waits for, its attempts (chart), its history
+//!     …/{namespace}/errors                errors: what fails alike, and each of it
+//! ```
+//!
+//! A page is made by the server and shows what there is when it is asked for. It needs no script, and
+//! changes nothing: what can be done is on it as the command to type.
+
+mod attempts;
+mod chart;
+mod errors;
+mod frame;
+mod history;
+mod link;
+mod namespaces;
+mod run;
+mod visit;
+mod words;
+mod workflows;
+
+use axum::{Router, response::IntoResponse as _, routing::get};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+
+use super::Pages;
+
+/// The pages.
+pub(super) fn router() -> Router<Pages> {
+    Router::new()
+        .route("/namespaces", get(namespaces::show))
+        .route("/namespaces/{namespace}", get(namespaces::enter))
+        .route("/namespaces/{namespace}/workflows", get(workflows::show))
+        .route("/namespaces/{namespace}/workflows/{workflow}", get(run::show))
+        .route("/namespaces/{namespace}/workflows/{workflow}/{run}", get(run::show))
+        .route("/namespaces/{namespace}/errors", get(errors::show))
+        .route(STYLE, get(style))
+}
+
+async fn style() -> axum::response::Response {
+    let kind = HeaderValue::from_static("text/css; charset=utf-8");
+    let kept = HeaderValue::from_static("max-age=300");
+    ([(CONTENT_TYPE, kind), (CACHE_CONTROL, kept)], include_str!("style.css")).into_response()
+}
+
+/// Where the style of all pages is.
+const STYLE: &str = "/style.css";

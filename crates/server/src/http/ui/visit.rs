@@ -1,0 +1,124 @@
+//! A visit: who asks for a page, where, and with what question.
+
+use axum::{
+    extract::{FromRequestParts, RawPathParams},
+    response::{IntoResponse as _, Response},
+};
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use http::{
+    HeaderMap, HeaderValue, StatusCode,
+    header::{AUTHORIZATION, WWW_AUTHENTICATE},
+    request::Parts,
+};
+use steadfast_engine::{Code, Engine, Error, Timestamp};
+
+use super::frame;
+use crate::{
+    http::{Pages, api},
+    keys::{Denied, Keys, Place, Wanted},
+    rpc::Right,
+};
+
+/// A visitor who was let in.
+#[derive(Debug)]
+pub(super) struct Visit {
+    pub(super) engine: Engine,
+    pub(super) namespace: String,
+    pub(super) now: Timestamp,
+    path: Vec<(String, String)>,
+    question: Vec<(String, String)>,
+    keys: Keys,
+    key: Option<Vec<u8>>,
+}
+
+impl FromRequestParts<Pages> for Visit {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, pages: &Pages) -> Result<Self, Response> {
+        let path = RawPathParams::from_request_parts(parts, pages).await;
+        let path = path.map_err(axum::response::IntoResponse::into_response)?;
+        let path: Vec<(String, String)> =
+            path.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let question = parts.uri.query().unwrap_or_default().as_bytes();
+        let visit = Self {
+            engine: pages.engine.clone(),
+            namespace: named(&path, "namespace").unwrap_or_default().to_owned(),
+            now: pages.engine.now(),
+            question: form_urlencoded::parse(question).into_owned().collect(),
+            path,
+            keys: pages.keys.clone(),
+            key: key(&parts.headers),
+        };
+        let place = if visit.namespace.is_empty() {
+            Place::Anywhere
+        } else {
+            Place::Namespace(&visit.namespace)
+        };
+        match visit.may_read(place) {
+            Ok(()) => Ok(visit),
+            Err(denied) => Err(turned_away(&denied)),
+        }
+    }
+}
+
+impl Visit {
+    /// A named part of the path, if there is something in it.
+    pub(super) fn part(&self, name: &str) -> &str {
+        named(&self.path, name).unwrap_or_default()
+    }
+
+    /// What was asked by this name, if something was.
+    pub(super) fn asked(&self, name: &str) -> Option<&str> {
+        named(&self.question, name).filter(|text| !text.trim().is_empty())
+    }
+
+    /// Whether the visitor may look at a namespace.
+    pub(super) fn may_see(&self, namespace: &str) -> bool {
+        self.may_read(Place::Namespace(namespace)).is_ok()
+    }
+
+    fn may_read(&self, place: Place<'_>) -> Result<(), Denied> {
+        self.keys.check(self.key.as_deref(), Wanted { right: Right::Read, place })
+    }
+}
+
+/// A question that could not be answered, as a page.
+pub(super) fn refused(visit: &Visit, error: &Error) -> Response {
+    let status = match error.code {
+        Code::NotFound => StatusCode::NOT_FOUND,
+        Code::InvalidArgument => StatusCode::BAD_REQUEST,
+        Code::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+        Code::AlreadyExists
+        | Code::FailedPrecondition
+        | Code::ResourceExhausted
+        | Code::DeadlineExceeded
+        | Code::PermissionDenied
+        | Code::Unimplemented
+        | Code::Aborted
+        | Code::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    frame::trouble(status, &visit.namespace, &error.message)
+}
+
+fn turned_away(denied: &Denied) -> Response {
+    let status = api::denied_status(denied);
+    let mut answer = frame::trouble(status, "", &denied.to_string());
+    if status == StatusCode::UNAUTHORIZED {
+        let ask = HeaderValue::from_static(r#"Basic realm="Steadfast: the password is a key""#);
+        answer.headers_mut().insert(WWW_AUTHENTICATE, ask);
+    }
+    answer.into_response()
+}
+
+/// The key as programs send it. A browser asks for a name and a password, and the key is the password.
+fn key(headers: &HeaderMap) -> Option<Vec<u8>> {
+    let given = headers.get(AUTHORIZATION)?.as_bytes();
+    let Some(basic) = given.strip_prefix(b"Basic ") else { return Some(given.to_vec()) };
+    let login = BASE64.decode(basic.trim_ascii()).ok()?;
+    let colon = login.iter().position(|byte| *byte == b':')?;
+    Some([b"Bearer ", login.get(colon + 1..)?].concat())
+}
+
+fn named<'a>(pairs: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    pairs.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+}
