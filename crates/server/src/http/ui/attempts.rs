@@ -38,8 +38,8 @@ fn line(visit: &Visit, row: &AttemptRow) -> Markup {
         tr {
             td.number { (row.attempt) }
             td { (words::badge(outcome(row.outcome))) }
-            td { (row.started_at.map(words::clock).unwrap_or_default()) }
-            td { (row.started_at.map(|at| words::span(row.ended_at.since(at))).unwrap_or_default()) }
+            td.time { (row.started_at.map(words::clock).unwrap_or_default()) }
+            td.time { (row.started_at.map(|at| words::span(row.ended_at.since(at))).unwrap_or_default()) }
             td { (row.worker) }
             td.said { (words::cut(&error, SAID)) }
             td { (row.why) @if !row.rule.is_empty() { " " span.faint { (row.layer) " " (row.policy) " " (row.rule) } } }

@@ -2,7 +2,7 @@
 
 use axum::{
     extract::{FromRequestParts, RawPathParams},
-    response::{IntoResponse as _, Response},
+    response::{IntoResponse, Response},
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use http::{
@@ -36,7 +36,7 @@ impl FromRequestParts<Pages> for Visit {
 
     async fn from_request_parts(parts: &mut Parts, pages: &Pages) -> Result<Self, Response> {
         let path = RawPathParams::from_request_parts(parts, pages).await;
-        let path = path.map_err(axum::response::IntoResponse::into_response)?;
+        let path = path.map_err(IntoResponse::into_response)?;
         let path: Vec<(String, String)> =
             path.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         let question = parts.uri.query().unwrap_or_default().as_bytes();
@@ -107,7 +107,7 @@ fn turned_away(denied: &Denied) -> Response {
         let ask = HeaderValue::from_static(r#"Basic realm="Steadfast: the password is a key""#);
         answer.headers_mut().insert(WWW_AUTHENTICATE, ask);
     }
-    answer.into_response()
+    answer
 }
 
 /// The key as programs send it. A browser asks for a name and a password, and the key is the password.
