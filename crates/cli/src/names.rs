@@ -3,7 +3,7 @@
 //! On the wire: `WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE`. On a terminal: `AllowDuplicate`; as an
 //! argument also `allow-duplicate`, `allow_duplicate` and `ALLOW_DUPLICATE`.
 
-pub(crate) use steadfast_proto::telling::shown;
+pub(crate) use steadfast_proto::names::shown;
 
 /// The full name of what was written, whether or not the enumeration has it.
 pub(crate) fn full(written: &str, prefix: &str) -> String {

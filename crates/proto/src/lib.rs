@@ -4,6 +4,7 @@
 //! for the packages that Steadfast speaks; with the feature `clients` there are the clients that
 //! call a server. There is no event model of our own: what an SDK wrote is given back as it was.
 
+pub mod causes;
 mod command_of;
 #[cfg(feature = "described")]
 mod described;
@@ -11,6 +12,7 @@ pub mod generated;
 #[cfg(feature = "json")]
 pub mod json;
 mod metadata;
+pub mod names;
 pub mod payload;
 #[cfg(feature = "payloads")]
 mod payloads;

@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::{
     generated::temporal::api::{enums::v1::EventType, history::v1::HistoryEvent},
     json::{NotJson, Payloads, message},
+    names::shown,
 };
 
 /// A teller of events. Later events name what they are about by the number of an earlier one.
@@ -97,22 +98,6 @@ impl Told {
             Mood::Plain
         }
     }
-}
-
-/// A name without its enumeration's own: `shown("EVENT_TYPE_TIMER_FIRED", "EVENT_TYPE_")` is
-/// `TimerFired`. Nothing for the unspecified one.
-pub fn shown(full: &str, prefix: &str) -> String {
-    let short = full.strip_prefix(prefix).unwrap_or(full);
-    if short == "UNSPECIFIED" {
-        return String::new();
-    }
-    short.split('_').map(capitalised).collect()
-}
-
-fn capitalised(word: &str) -> String {
-    let mut rest = word.chars();
-    let first = rest.next().map(|first| first.to_ascii_uppercase()).into_iter();
-    first.chain(rest.map(|character| character.to_ascii_lowercase())).collect()
 }
 
 /// Why it happened.

@@ -173,6 +173,24 @@ async fn a_run_shows_what_it_was_given_and_what_came_of_it() {
 }
 
 #[tokio::test]
+async fn a_run_that_failed_says_with_what_and_how_to_have_it_go_on() {
+    survives(async |flow| {
+        flow.fail_first("order-8", "Order", "no stock").await;
+        flow.advance().await;
+        flow.point().await;
+        let id = flow.error().await["id"].as_str().expect("an id").to_owned();
+        let run = page(flow.world(), "/namespaces/default/workflows/order-8").await;
+        let resume = format!("steadfast resume {id}");
+        let parts =
+            ["order-8 Failed", "a step failed", &resume, "First First", "StepError: no stock"];
+        tells(&run, &parts);
+        let (_, result) = run.split_once("<h2>Result</h2>").expect("what came of it");
+        tells(result, &["StepError: a step failed History"]);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn what_is_not_there_or_not_understood_is_told_on_a_page() {
     let world = World::new().await;
     for (path, status, told) in [

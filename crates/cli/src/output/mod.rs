@@ -6,18 +6,19 @@
 //! ```
 
 mod card;
-mod failure;
 mod paint;
 mod payload;
 mod progress;
 mod table;
 
 pub(crate) use card::Card;
-pub(crate) use failure::{chain, one_line};
 pub(crate) use paint::Paint;
 pub(crate) use payload::{cut, show, show_all};
 pub(crate) use progress::Progress;
-pub(crate) use steadfast_proto::json::{Payloads, message};
+pub(crate) use steadfast_proto::{
+    causes::{chain, one_line},
+    json::{Payloads, message},
+};
 pub(crate) use table::Table;
 
 use std::io::{IsTerminal as _, Write as _, stdout};

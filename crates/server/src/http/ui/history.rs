@@ -4,6 +4,7 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use maud::{Markup, html};
 use steadfast_engine::Error;
 use steadfast_proto::{
+    causes::chain,
     common::WorkflowExecution,
     enums::HistoryEventFilterType,
     history::{HistoryEvent, history_event::Attributes},
@@ -63,7 +64,7 @@ pub(super) fn ends(events: &Events) -> Markup {
             words::values(it.result.as_ref())
         }
         Some(Attributes::WorkflowExecutionFailedEventAttributes(it)) => {
-            it.failure.as_ref().map(words::failure)
+            it.failure.as_ref().map(chain)
         }
         _ => None,
     });

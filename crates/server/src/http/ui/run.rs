@@ -4,9 +4,10 @@ use axum::response::Response;
 use maud::{Markup, html};
 use steadfast_engine::Error;
 use steadfast_proto::{
+    causes::one_line,
     common::WorkflowExecution,
     enums::{PendingActivityState, WorkflowExecutionStatus},
-    telling::shown,
+    names::shown,
     workflow::{PendingActivityInfo, WorkflowExecutionInfo},
     workflowservice::{DescribeWorkflowExecutionRequest, DescribeWorkflowExecutionResponse},
 };
@@ -173,7 +174,7 @@ fn pending(visit: &Visit, activity: &PendingActivityInfo) -> Markup {
             td { (words::moment_of(visit.now, activity.next_attempt_schedule_time.as_ref())) }
             td { (words::moment_of(visit.now, activity.last_heartbeat_time.as_ref())) }
             td { (activity.last_worker_identity) }
-            td.said { @if let Some(failure) = &activity.last_failure { (words::cut(&words::failure(failure), SAID)) } }
+            td.said { @if let Some(failure) = &activity.last_failure { (words::cut(&one_line(failure), SAID)) } }
         }
     }
 }

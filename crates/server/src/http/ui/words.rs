@@ -7,10 +7,9 @@ use steadfast_engine::Timestamp;
 use steadfast_proto::{
     common::{Payload, Payloads},
     enums::WorkflowExecutionStatus,
-    failure::{Failure, failure::FailureInfo},
     json::message,
+    names::shown,
     prost_types,
-    telling::shown,
 };
 
 /// A moment, as how long ago it is or how soon it comes; the time itself is behind it.
@@ -77,19 +76,6 @@ pub(super) fn status(number: i32) -> Markup {
 /// A word that has a colour of its own.
 pub(super) fn badge(word: &str) -> Markup {
     html! { span class={ "badge " (word.to_ascii_lowercase()) } { (word) } }
-}
-
-/// What a failure says, with its causes.
-pub(super) fn failure(failure: &Failure) -> String {
-    let kind = match &failure.failure_info {
-        Some(FailureInfo::ApplicationFailureInfo(info)) => info.r#type.as_str(),
-        _ => "",
-    };
-    let own = caused(kind, &failure.message);
-    match &failure.cause {
-        Some(cause) => format!("{own}: {}", self::failure(cause)),
-        None => own,
-    }
 }
 
 /// A message with the type of its error.

@@ -1,19 +1,20 @@
 //! Failures, with what caused them.
 
-use steadfast_proto::{
-    enums::TimeoutType,
-    failure::{Failure, failure::FailureInfo},
+use crate::{
+    generated::temporal::api::{
+        enums::v1::TimeoutType,
+        failure::v1::{Failure, failure::FailureInfo},
+    },
+    names,
 };
 
-use crate::names;
-
 /// A failure and its causes, one a line, the outermost first.
-pub(crate) fn chain(failure: &Failure) -> String {
+pub fn chain(failure: &Failure) -> String {
     links(failure).collect::<Vec<_>>().join("\ncaused by: ")
 }
 
 /// A failure and its causes on one line.
-pub(crate) fn one_line(failure: &Failure) -> String {
+pub fn one_line(failure: &Failure) -> String {
     links(failure).collect::<Vec<_>>().join(": ")
 }
 
