@@ -62,7 +62,7 @@ pub struct AppBuilder {
     queue_activities_per_second: Option<f64>,
     cached_workflows: usize,
     patience: Duration,
-    lost_after: Duration,
+    lost_after: Option<Duration>,
     sqlite: SqliteOptions,
     clock: Arc<dyn Clock>,
     store: Option<Arc<dyn Store>>,
@@ -140,7 +140,7 @@ impl AppBuilder {
             queue_activities_per_second: None,
             cached_workflows: 1000,
             patience: Duration::from_secs(10),
-            lost_after: Duration::from_secs(30),
+            lost_after: None,
             sqlite: SqliteOptions::embedded(),
             clock: Arc::new(SystemClock),
             store: None,
@@ -322,20 +322,23 @@ impl AppBuilder {
     }
 
     /// How long after a worker of a server was heard of last its attempts count as lost, and are tried
-    /// again by their policies; 30 seconds if nothing is said, and never if it is zero.
+    /// again by their policies. If nothing is said they are waited for until their time is over, which is
+    /// a day unless the activity has limits of its own.
     ///
     /// The worker gives signs of life by itself, for activities that are registered here and on its own
     /// queue, and whose code is not to be heard of by a [heartbeat](ActivityOptions::heartbeat) anyway.
-    /// All workers of the queue that have the activity must be of this SDK. In a program that embeds the
-    /// engine there is nothing to wait for: what it had in hand is tried again when it is back.
+    /// All workers of the queue that have the activity must be of this SDK, and no activity may hold its
+    /// thread for so long: while it does, its worker cannot be heard, and it would be tried again beside
+    /// itself. Let such work use `tokio::task::spawn_blocking`. In a program that embeds the engine there
+    /// is nothing to wait for: what it had in hand is tried again when it is back.
     ///
     /// ```
     /// # use std::time::Duration;
     /// # use steadfast::App;
-    /// let app = App::builder("127.0.0.1:7233").lost_after(Duration::from_secs(10));
+    /// let app = App::builder("127.0.0.1:7233").lost_after(Duration::from_secs(30));
     /// ```
     pub fn lost_after(self, span: Duration) -> Self {
-        Self { lost_after: span, ..self }
+        Self { lost_after: Some(span), ..self }
     }
 
     /// What a commit to the file waits for.
@@ -380,7 +383,7 @@ impl AppBuilder {
         let (door, own) = self.open().await?;
         let identity = self.identity.unwrap_or_else(|| format!("steadfast-{}", fresh_id()));
         let mut registry = self.registry;
-        registry.lost_after = Some(self.lost_after).filter(|it| own.is_none() && !it.is_zero());
+        registry.lost_after = self.lost_after.filter(|it| own.is_none() && !it.is_zero());
         let registry = Arc::new(registry);
         let settings = Settings {
             namespace: self.namespace.clone(),

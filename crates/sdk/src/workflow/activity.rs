@@ -276,5 +276,6 @@ impl<T> StartedActivity<T> {
 }
 
 /// How long an attempt may take if nobody says anything. A worker that dies is noticed earlier: at a
-/// server by its missing signs of life, or, in a program that embeds the engine, when that is back.
+/// server by its missing signs of life, if it gives them, or, in a program that embeds the engine, when
+/// that is back.
 const START_TO_CLOSE: Duration = Duration::from_secs(24 * 60 * 60);
