@@ -9,7 +9,7 @@ use std::{
 
 use steadfast_proto::history::history_event::Attributes;
 
-use crate::rig::{Dev, command, refusal};
+use crate::rig::{Dev, command, free_port, refusal};
 
 #[test]
 fn namespaces_search_attributes_and_settings_are_there_from_the_start() {
@@ -100,27 +100,20 @@ fn the_pages_are_where_they_were_asked_for_or_above_the_port() {
     assert!(pages.starts_with("HTTP/1.1 200 OK"), "{pages}");
     assert!(pages.contains("shop"), "{pages}");
     drop(dev);
-    let port = free_port_with_one_above();
+    let port = free_port();
     let dev = Dev::shown(&port.to_string(), &[]);
     assert_eq!(dev.http, Some(format!("127.0.0.1:{}", port + 1_000)));
 }
 
 #[test]
 fn somebody_else_above_the_port_leaves_the_server_without_pages() {
-    let port = free_port_with_one_above();
+    let port = free_port();
     let _somebody = TcpListener::bind(("127.0.0.1", port + 1_000)).expect("it is free");
     let dev = Dev::shown(&port.to_string(), &[]);
     assert_eq!(dev.http, None);
     dev.says(&["namespace", "describe", "default"]);
     let logged = logged(dev);
     assert!(logged.contains("there are no pages: cannot listen on"), "{logged}");
-}
-
-/// A port that is free, as is the one that pages would be on.
-fn free_port_with_one_above() -> u16 {
-    let first = 12_000 + u16::try_from(std::process::id() % 5_000).expect("small");
-    let is_free = |port: u16| TcpListener::bind(("127.0.0.1", port)).is_ok();
-    (first..20_000).find(|port| is_free(*port) && is_free(port + 1_000)).expect("a free port")
 }
 
 #[test]

@@ -2,12 +2,29 @@
 
 use std::{
     io::{BufRead as _, BufReader, Lines},
+    net::TcpListener,
     process::{Child, ChildStdout, Command, Output, Stdio},
+    sync::atomic::{AtomicU16, Ordering},
 };
 
 use regex::Regex;
 
 use crate::worker::Worker;
+
+/// A port that is free, as is the one of the pages above it. No two tests are given the same, nor is an
+/// outgoing connection by chance, while nobody listens on it.
+pub(crate) fn free_port() -> u16 {
+    static GIVEN: AtomicU16 = AtomicU16::new(0);
+    let first = 12_000 + u16::try_from(std::process::id() % 10_000).expect("small");
+    let is_free = |port: u16| TcpListener::bind(("127.0.0.1", port)).is_ok();
+    loop {
+        let port = first + GIVEN.fetch_add(1, Ordering::Relaxed);
+        assert!(port < 30_000, "no port is free");
+        if is_free(port) && is_free(port + 1_000) {
+            return port;
+        }
+    }
+}
 
 /// A server for one test.
 pub(crate) struct Dev {

@@ -20,7 +20,7 @@ use steadfast::{
 };
 use tokio::sync::watch;
 
-use crate::rig::Dev;
+use crate::rig::{Dev, free_port};
 
 const JOURNEYS: u32 = 60;
 const KILLS: u32 = 5;
@@ -144,13 +144,6 @@ impl Server {
             self.serve();
         }
     }
-}
-
-/// A port that no outgoing connection is given by chance while nobody listens on it.
-fn free_port() -> u16 {
-    let first = 20_000 + u16::try_from(std::process::id() % 10_000).expect("small");
-    let free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
-    (first..32_000).find(free).expect("a free port")
 }
 
 /// Numbers that follow from a seed (splitmix64).

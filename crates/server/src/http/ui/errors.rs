@@ -75,7 +75,7 @@ async fn one_group(visit: &Visit, print: &str) -> Result<Markup, Error> {
         @if listed.errors.is_empty() { p.empty { "Nothing fails like that any more." } }
         @else { (table(visit, &listed.errors)) }
         @if listed.next.is_some() {
-            p.faint { "There are more: " code { "steadfast errors list --fingerprint " (print) } }
+            p.faint { "There are more: " code { "steadfast errors --fingerprint " (print) } }
         }
     })
 }
