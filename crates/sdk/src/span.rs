@@ -21,6 +21,11 @@ pub(crate) fn from_wire(span: &prost_types::Duration) -> Duration {
     Duration::new(seconds, nanos)
 }
 
+/// A limit from the wire, where zero stands for none.
+pub(crate) fn limit(span: Option<&prost_types::Duration>) -> Option<Duration> {
+    span.map(from_wire).filter(|span| !span.is_zero())
+}
+
 /// A time as the wire has it; one before 1970 is 1970.
 pub(crate) fn time_to_wire(time: SystemTime) -> prost_types::Timestamp {
     let span = to_wire(time.duration_since(UNIX_EPOCH).unwrap_or_default());

@@ -130,8 +130,12 @@ impl Config {
 
 /// Where the HTTP door is if nobody says: servers that differ in their first port differ in this.
 fn beside(grpc: SocketAddr) -> Option<SocketAddr> {
-    let port = if grpc.port() == 0 { Some(0) } else { grpc.port().checked_add(1_000) };
-    port.map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
+    port_beside(grpc.port()).map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
+}
+
+/// The port of the HTTP door beside that of the other; any free one beside any free one.
+pub(crate) fn port_beside(port: u16) -> Option<u16> {
+    if port == 0 { Some(0) } else { port.checked_add(1_000) }
 }
 
 impl clap::FromArgMatches for Flags {

@@ -6,7 +6,7 @@ use std::{
     str::FromStr,
 };
 
-use crate::input::Pair;
+use crate::{config::port_beside, input::Pair};
 
 /// Run a server for tests
 #[derive(Debug, clap::Args)]
@@ -107,10 +107,9 @@ impl StartDev {
         match (self.headless, self.ui_port) {
             (true, _) => Pages::Nowhere,
             (false, Some(port)) => Pages::At((ip, port).into()),
-            (false, None) if self.port == 0 => Pages::IfFree((ip, 0).into()),
             (false, None) => {
-                let above = self.port.checked_add(1_000);
-                above.map_or(Pages::Nowhere, |port| Pages::IfFree((ip, port).into()))
+                let beside = port_beside(self.port);
+                beside.map_or(Pages::Nowhere, |port| Pages::IfFree((ip, port).into()))
             }
         }
     }

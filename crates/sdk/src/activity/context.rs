@@ -70,8 +70,6 @@ pub struct ActivityInfo {
 impl ActivityInfo {
     pub(crate) fn of(namespace: &str, task: &mut PollActivityTaskQueueResponse) -> Self {
         let run = task.workflow_execution.take().unwrap_or_default();
-        let limit =
-            |span: &Option<_>| span.as_ref().map(span::from_wire).filter(|it| !it.is_zero());
         let attempts = task.retry_policy.as_ref().map_or(0, |policy| policy.maximum_attempts);
         Self {
             activity_type: task.activity_type.take().unwrap_or_default().name,
@@ -82,8 +80,8 @@ impl ActivityInfo {
             workflow_type: task.workflow_type.take().unwrap_or_default().name,
             attempt: u32::try_from(task.attempt).unwrap_or(1),
             max_attempts: u32::try_from(attempts).ok().filter(|attempts| *attempts > 0),
-            start_to_close: limit(&task.start_to_close_timeout),
-            heartbeat_timeout: limit(&task.heartbeat_timeout),
+            start_to_close: span::limit(task.start_to_close_timeout.as_ref()),
+            heartbeat_timeout: span::limit(task.heartbeat_timeout.as_ref()),
             heartbeat: task.heartbeat_details.take(),
             fence: said(task, FENCE_HEADER).unwrap_or_default(),
             is_local: false,

@@ -5,7 +5,7 @@ use std::{convert::Infallible, panic::AssertUnwindSafe, sync::Arc, time::Duratio
 
 use futures_util::FutureExt as _;
 use steadfast_engine::{AsideError, Code, Error};
-use steadfast_proto::{common::Payloads, failure as wire, prost_types, workflowservice as ws};
+use steadfast_proto::{common::Payloads, failure as wire, workflowservice as ws};
 use steadfast_store::Aside;
 
 use super::{Shared, life::Watched};
@@ -80,7 +80,7 @@ async fn watch(
     attempt: Called,
     beats: impl Future<Output = ()>,
 ) -> Ended {
-    let allowed = limit(task.start_to_close_timeout.as_ref()).unwrap_or(Duration::MAX);
+    let allowed = span::limit(task.start_to_close_timeout.as_ref()).unwrap_or(Duration::MAX);
     let beats = async {
         beats.await;
         std::future::pending::<Infallible>().await
@@ -95,11 +95,7 @@ async fn watch(
 
 /// How long to wait after a heartbeat was told.
 fn pace(task: &ws::PollActivityTaskQueueResponse) -> Duration {
-    limit(task.heartbeat_timeout.as_ref()).map_or(BEAT, |limit| (limit * 4 / 5).min(BEAT))
-}
-
-fn limit(wire: Option<&prost_types::Duration>) -> Option<Duration> {
-    wire.map(span::from_wire).filter(|it| !it.is_zero())
+    span::limit(task.heartbeat_timeout.as_ref()).map_or(BEAT, |limit| (limit * 4 / 5).min(BEAT))
 }
 
 /// Runs an attempt. A panic is a failure like any other.

@@ -39,7 +39,7 @@ impl Watched {
         if !header::is_watched(task.header.as_ref()) {
             return None;
         }
-        let limit = task.heartbeat_timeout.as_ref().map(span::from_wire)?;
+        let limit = span::limit(task.heartbeat_timeout.as_ref())?;
         // Of three in a row one is heard.
         let every = limit.checked_div(3).filter(|every| !every.is_zero())?;
         let execution = task.workflow_execution.clone();

@@ -97,24 +97,29 @@ impl From<&Denied> for Fault {
 
 impl From<Error> for Fault {
     fn from(error: Error) -> Self {
-        let (status, code) = match error.code {
-            Code::InvalidArgument => (StatusCode::BAD_REQUEST, "invalid_argument"),
-            Code::NotFound => (StatusCode::NOT_FOUND, "not_found"),
-            Code::AlreadyExists => (StatusCode::CONFLICT, "already_exists"),
-            Code::FailedPrecondition => (StatusCode::CONFLICT, "failed_precondition"),
-            Code::ResourceExhausted => (StatusCode::TOO_MANY_REQUESTS, "resource_exhausted"),
-            Code::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
-            Code::DeadlineExceeded => (StatusCode::GATEWAY_TIMEOUT, "deadline_exceeded"),
-            Code::PermissionDenied => (StatusCode::FORBIDDEN, "permission_denied"),
-            Code::Unimplemented => (StatusCode::NOT_IMPLEMENTED, "unimplemented"),
-            Code::Aborted => (StatusCode::CONFLICT, "aborted"),
-            Code::Internal => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
-        };
+        let (status, code) = status(error.code);
         let mut fault = Self::new(status, code, error.message);
         if let Some(Detail::Faults(faults)) = error.detail.map(|detail| *detail) {
             fault.body.faults = faults;
         }
         fault
+    }
+}
+
+/// The status for an error of the engine, and its name for programs.
+pub(in crate::http) const fn status(code: Code) -> (StatusCode, &'static str) {
+    match code {
+        Code::InvalidArgument => (StatusCode::BAD_REQUEST, "invalid_argument"),
+        Code::NotFound => (StatusCode::NOT_FOUND, "not_found"),
+        Code::AlreadyExists => (StatusCode::CONFLICT, "already_exists"),
+        Code::FailedPrecondition => (StatusCode::CONFLICT, "failed_precondition"),
+        Code::ResourceExhausted => (StatusCode::TOO_MANY_REQUESTS, "resource_exhausted"),
+        Code::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
+        Code::DeadlineExceeded => (StatusCode::GATEWAY_TIMEOUT, "deadline_exceeded"),
+        Code::PermissionDenied => (StatusCode::FORBIDDEN, "permission_denied"),
+        Code::Unimplemented => (StatusCode::NOT_IMPLEMENTED, "unimplemented"),
+        Code::Aborted => (StatusCode::CONFLICT, "aborted"),
+        Code::Internal => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
     }
 }
 

@@ -27,7 +27,7 @@ mod settings;
 mod webhooks;
 mod wire;
 
-pub(super) use fault::{Fault, denied_status};
+pub(super) use fault::{Fault, denied_status, status};
 
 use axum::{Router, routing::get};
 use http::StatusCode;

@@ -12,12 +12,13 @@ use super::{attempts::outcome, words};
 struct Stretch {
     from: Timestamp,
     to: Timestamp,
+    /// When the next attempt comes, if one is to come.
+    next: Option<Timestamp>,
 }
 
 /// The picture of some attempts.
 pub(super) fn of(now: Timestamp, rows: &[AttemptRow]) -> Markup {
     let Some(stretch) = Stretch::of(now, rows) else { return html! {} };
-    let next = rows.last().and_then(|row| row.next_at).filter(|at| *at > now);
     let y = HEIGHT / 2;
     html! {
         svg.attempts viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } preserveAspectRatio="none" role="img" aria-label="Attempts along time" {
@@ -28,11 +29,9 @@ pub(super) fn of(now: Timestamp, rows: &[AttemptRow]) -> Markup {
                     title { "attempt " (row.attempt) ": " (outcome(row.outcome)) ", " (words::clock(row.ended_at)) }
                 }
             }
-            @if next.is_some() {
+            @if let Some(next) = stretch.next {
                 line.now x1=(stretch.at(now)) x2=(stretch.at(now)) y1="0" y2=(HEIGHT) { title { "now" } }
-            }
-            @if let Some(at) = next {
-                rect.next x=(stretch.at(at).min(WIDTH - LEAST)) width=(LEAST) y="2" height=(HEIGHT - 4) { title { "next attempt: " (words::clock(at)) } }
+                rect.next x=(stretch.at(next).min(WIDTH - LEAST)) width=(LEAST) y="2" height=(HEIGHT - 4) { title { "next attempt: " (words::clock(next)) } }
             }
         }
     }
@@ -43,7 +42,7 @@ impl Stretch {
         let from = rows.iter().map(|row| row.scheduled_at).min()?;
         let last = rows.iter().map(|row| row.ended_at).max()?;
         let next = rows.last().and_then(|row| row.next_at).filter(|at| *at > now);
-        Some(Self { from, to: last.max(next.unwrap_or(last)) })
+        Some(Self { from, to: last.max(next.unwrap_or(last)), next })
     }
 
     /// Where an instant is.

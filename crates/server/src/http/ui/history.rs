@@ -1,6 +1,5 @@
 //! The history of a run, one line an event, and what it was given and gave back.
 
-use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use maud::{Markup, html};
 use steadfast_engine::Error;
 use steadfast_proto::{
@@ -36,8 +35,8 @@ pub(super) async fn read(
         maximum_page_size: PAGE,
         ..GetWorkflowExecutionHistoryRequest::default()
     };
-    let token = visit.asked("after").and_then(|it| BASE64.decode(it).ok()).unwrap_or_default();
-    let asked = GetWorkflowExecutionHistoryRequest { next_page_token: token, ..request.clone() };
+    let next_page_token = visit.token("after");
+    let asked = GetWorkflowExecutionHistoryRequest { next_page_token, ..request.clone() };
     let read = visit.engine.get_workflow_execution_history(asked).await?;
     let end = if info.close_time.is_some() {
         let filter = HistoryEventFilterType::CloseEvent.into();
@@ -78,7 +77,7 @@ pub(super) fn ends(events: &Events) -> Markup {
 pub(super) fn table(visit: &Visit, execution: &WorkflowExecution, events: &Events) -> Markup {
     let mut teller = Teller::default();
     let here = link::run(&visit.namespace, &execution.workflow_id, &execution.run_id);
-    let next = BASE64.encode(&events.next);
+    let next = link::token(&events.next);
     html! {
         table.history {
             thead { tr { th.number { "#" } th { "Time" } th { "Event" } th { "About" } th { "Said" } } }

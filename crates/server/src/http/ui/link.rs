@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use form_urlencoded::byte_serialize;
 
 /// The workflows of a namespace.
@@ -30,6 +31,11 @@ pub(super) fn asking(page: &str, question: &[(&str, &str)]) -> String {
     text.extend_pairs(question.iter().filter(|(_, value)| !value.is_empty()));
     let text = text.finish();
     if text.is_empty() { page.to_owned() } else { format!("{page}?{text}") }
+}
+
+/// A token as it can be asked with: see [`Visit::token`](super::visit::Visit::token).
+pub(super) fn token(token: &[u8]) -> String {
+    URL_SAFE_NO_PAD.encode(token)
 }
 
 /// A part of a path: any id can be one. A form says `+` for a space, a path does not.

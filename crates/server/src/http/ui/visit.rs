@@ -4,13 +4,16 @@ use axum::{
     extract::{FromRequestParts, RawPathParams},
     response::{IntoResponse, Response},
 };
-use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use base64::{
+    Engine as _,
+    engine::general_purpose::{STANDARD as BASE64, URL_SAFE_NO_PAD as TOKEN},
+};
 use http::{
     HeaderMap, HeaderValue, StatusCode,
     header::{AUTHORIZATION, WWW_AUTHENTICATE},
     request::Parts,
 };
-use steadfast_engine::{Code, Engine, Error, Timestamp};
+use steadfast_engine::{Engine, Error, Timestamp};
 
 use super::frame;
 use crate::{
@@ -72,6 +75,11 @@ impl Visit {
         named(&self.question, name).filter(|text| !text.trim().is_empty())
     }
 
+    /// The token that was asked by this name; an empty one if none was, or none that can be read.
+    pub(super) fn token(&self, name: &str) -> Vec<u8> {
+        self.asked(name).and_then(|text| TOKEN.decode(text).ok()).unwrap_or_default()
+    }
+
     /// Whether the visitor may look at a namespace.
     pub(super) fn may_see(&self, namespace: &str) -> bool {
         self.may_read(Place::Namespace(namespace)).is_ok()
@@ -84,19 +92,7 @@ impl Visit {
 
 /// A question that could not be answered, as a page.
 pub(super) fn refused(visit: &Visit, error: &Error) -> Response {
-    let status = match error.code {
-        Code::NotFound => StatusCode::NOT_FOUND,
-        Code::InvalidArgument => StatusCode::BAD_REQUEST,
-        Code::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
-        Code::AlreadyExists
-        | Code::FailedPrecondition
-        | Code::ResourceExhausted
-        | Code::DeadlineExceeded
-        | Code::PermissionDenied
-        | Code::Unimplemented
-        | Code::Aborted
-        | Code::Internal => StatusCode::INTERNAL_SERVER_ERROR,
-    };
+    let (status, _) = api::status(error.code);
     frame::trouble(status, &visit.namespace, &error.message)
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use maud::{Markup, html};
+pub(super) use steadfast_core::span::instant_from_wire as instant;
 use steadfast_engine::Timestamp;
 use steadfast_proto::{
     common::{Payload, Payloads},
@@ -21,11 +22,6 @@ pub(super) fn moment(now: Timestamp, at: Timestamp) -> Markup {
 /// The same, of a time on the wire, if there is one.
 pub(super) fn moment_of(now: Timestamp, at: Option<&prost_types::Timestamp>) -> Markup {
     html! { @if let Some(at) = at { (moment(now, instant(at))) } }
-}
-
-/// A time on the wire.
-pub(super) fn instant(at: &prost_types::Timestamp) -> Timestamp {
-    Timestamp(at.seconds.saturating_mul(1_000_000_000).saturating_add(i64::from(at.nanos)))
 }
 
 /// The whole moment, in UTC.

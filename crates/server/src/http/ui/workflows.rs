@@ -1,7 +1,6 @@
 //! Workflows, found by a query.
 
 use axum::response::Response;
-use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use maud::{Markup, html};
 use steadfast_engine::Error;
 use steadfast_proto::{
@@ -23,7 +22,7 @@ pub(super) async fn show(visit: Visit) -> Response {
         Ok(both) => both,
         Err(error) => return refused(&visit, &error),
     };
-    let next = BASE64.encode(&found.next_page_token);
+    let next = link::token(&found.next_page_token);
     let here = link::workflows(&visit.namespace);
     let body = html! {
         h1 { "Workflows" }
@@ -53,10 +52,7 @@ async fn found(visit: &Visit, query: &str) -> Result<ListWorkflowExecutionsRespo
     let request = ListWorkflowExecutionsRequest {
         namespace: visit.namespace.clone(),
         page_size: PAGE,
-        next_page_token: visit
-            .asked("page")
-            .and_then(|it| BASE64.decode(it).ok())
-            .unwrap_or_default(),
+        next_page_token: visit.token("page"),
         query: query.to_owned(),
     };
     visit.engine.list_workflow_executions(request).await
