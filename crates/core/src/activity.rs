@@ -101,6 +101,22 @@ impl Activity {
         }
     }
 
+    /// Within which time the worker of its attempt must be heard of: as the workflow asked for, or else
+    /// as the worker itself has promised. Zero if it need not be.
+    pub fn heard_within(&self) -> Duration {
+        let asked = self.timeouts().heartbeat;
+        if asked.is_zero() { self.promised() } else { asked }
+    }
+
+    /// Whether its worker gives signs of life for it, which its code need not.
+    pub fn is_spoken_for(&self) -> bool {
+        !self.promised().is_zero() && self.timeouts().heartbeat.is_zero()
+    }
+
+    fn promised(&self) -> Duration {
+        Duration::from_nanos(self.row.silence_max)
+    }
+
     /// When it must have ended, whatever its attempts do.
     pub fn expires_at(&self) -> Option<Timestamp> {
         let limit = self.timeouts().schedule_to_close;

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use steadfast_retry::{RuleId, State, Timestamp};
 
+use crate::span::nanos;
+
 /// The counters of one activity.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Counted {
@@ -74,8 +76,4 @@ impl Counted {
             executed: Duration::from_nanos(self.executed),
         }
     }
-}
-
-fn nanos(span: Duration) -> u64 {
-    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }

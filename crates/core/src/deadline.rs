@@ -99,7 +99,7 @@ impl Activity {
         let attempt = if self.is_started() {
             let close = after(row.started_at, limits.start_to_close)
                 .map(|at| (at, ActivityDeadline::StartToClose));
-            let beat = after(self.silent_since().0, limits.heartbeat)
+            let beat = after(self.silent_since().0, self.heard_within())
                 .map(|at| (at, ActivityDeadline::Heartbeat));
             earlier(close, beat)
         } else if let Some(park) = &row.park {

@@ -57,6 +57,11 @@ pub fn shorter(one: Duration, other: Duration) -> Duration {
     }
 }
 
+/// A span as the core keeps it.
+pub(crate) fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
+
 /// An instant for the wire.
 pub fn instant_to_wire(at: Timestamp) -> steadfast_proto::prost_types::Timestamp {
     let nanos = at.nanos();

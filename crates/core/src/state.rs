@@ -356,6 +356,10 @@ pub struct ActivityRow {
     /// counts from then.
     #[prost(int64, tag = "42")]
     pub listened_to_since: i64,
+    /// How long its worker may be silent, in nanoseconds, if that gives signs of life by itself; 0 if it
+    /// does not.
+    #[prost(uint64, tag = "43")]
+    pub silence_max: u64,
 }
 
 /// Who paused an activity, when and why.

@@ -11,6 +11,14 @@ use crate::{run::Run, state::Activity};
 /// What a worker over gRPC says in the metadata of its calls, with the value `true`, to be given the
 /// two fields below.
 pub const ATTEMPT_KEYS: &str = "steadfast-attempt-keys";
+/// What such a worker says too if it gives signs of life by itself: after how many milliseconds of
+/// silence it counts as lost. Its attempts are ended then, unless the workflow asks for heartbeats.
+pub const SILENCE_MAX: &str = "steadfast-silence-max";
+/// What it says, with the value `true`, in the heartbeat with which it leaves an attempt to somebody
+/// else: from then on nobody is waited for but whoever ends it.
+pub const LEAVES: &str = "steadfast-leaves";
+/// The header field of attempts for which the worker is to give signs of life. JSON, `true`.
+pub const SPOKEN_FOR_HEADER: &str = "steadfast-watched";
 /// The header field with a key that is the same however often the activity is tried: over attempts,
 /// crashes, resets and retries of the workflow. A JSON string.
 pub const IDEMPOTENCY_HEADER: &str = "steadfast-idempotency-key";
@@ -36,6 +44,9 @@ impl Run {
         let [key, fence] = self.keys(activity);
         header.fields.insert(IDEMPOTENCY_HEADER.to_owned(), Payload::json(key));
         header.fields.insert(FENCE_HEADER.to_owned(), Payload::json(fence));
+        if activity.is_spoken_for() {
+            header.fields.insert(SPOKEN_FOR_HEADER.to_owned(), Payload::json("true"));
+        }
         header
     }
 

@@ -1,5 +1,7 @@
 //! What waits in a queue, and what a worker is given for it.
 
+use std::time::Duration;
+
 use steadfast_proto::workflowservice::PollWorkflowTaskQueueResponse;
 use steadfast_store::RunNumber;
 
@@ -111,6 +113,8 @@ pub(crate) struct Taker {
     pub(crate) goes_on: bool,
     /// What it wants to read in the headers of its attempts.
     pub(crate) header: HeaderWish,
+    /// After how much silence it counts as lost, if it gives signs of life by itself; otherwise zero.
+    pub(crate) silence_max: Duration,
 }
 
 /// What a worker wants to read in the header of an attempt.

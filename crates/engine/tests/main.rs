@@ -33,6 +33,7 @@ mod resume_jobs;
 mod retries;
 mod schedule_overlaps;
 mod schedules;
+mod signs;
 mod system;
 mod updates;
 mod waiting;

@@ -8,7 +8,7 @@ use steadfast_proto::command::Command;
 use crate::common::{
     NAMESPACE, QUEUE, Rig, activity_with,
     calls::{Task, Work, activity_poll, task_poll},
-    complete, execution, retries, seconds, survives, timer,
+    complete, retries, seconds, survives, timer,
 };
 
 /// An activity that may take an hour.
@@ -36,16 +36,6 @@ async fn own_task(rig: &Rig) -> Task {
     task
 }
 
-/// How the attempts of the activity went.
-async fn attempts(rig: &Rig) -> String {
-    let execution = execution("order-1", "");
-    let log = rig.engine().activity_attempts(NAMESPACE, &execution, 5).await.expect("a run");
-    let line = |row: &steadfast_store::AttemptRow| {
-        format!("{} {:?} {} {:?}", row.attempt, row.outcome, row.error_type, row.message)
-    };
-    log.rows.iter().map(line).collect::<Vec<_>>().join("\n")
-}
-
 #[tokio::test(start_paused = true)]
 async fn p_21_an_attempt_whose_process_died_is_tried_again_by_its_policy() {
     let told = survives(async |rig: &Rig| {
@@ -59,7 +49,7 @@ async fn p_21_an_attempt_whose_process_died_is_tried_again_by_its_policy() {
         assert_eq!(late.code, Code::NotFound);
         rig.complete_activity(&second, "ok").await.expect("taken");
         rig.step(vec![complete("done")]).await;
-        attempts(rig).await
+        rig.attempts("order-1").await
     });
     let expected =
         "1 Failed WorkerLost \"the process that ran this attempt ended\"\n2 Completed  \"\"";
@@ -105,52 +95,9 @@ async fn an_attempt_of_a_worker_elsewhere_survives_the_engine() {
         rig.wait(1_000).await;
         rig.complete_activity(&work, "ok").await.expect("taken");
         rig.step(vec![complete("done")]).await;
-        attempts(rig).await
+        rig.attempts("order-1").await
     });
     assert_eq!(told.await, "");
-}
-
-/// A long one that must be heard of every ten seconds.
-fn heard(attempts: i32) -> Command {
-    activity_with("a", |it| {
-        it.start_to_close_timeout = Some(seconds(3_600));
-        it.heartbeat_timeout = Some(seconds(10));
-        it.retry_policy = Some(retries(5, 1.0, attempts));
-    })
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_engine_that_was_away_does_not_take_its_workers_for_silent() {
-    let told = survives(async |rig: &Rig| {
-        rig.start("order-1").await;
-        rig.step(vec![heard(1)]).await;
-        let work = rig.next_activity().await;
-        rig.be_away(60).await;
-        rig.wait(9).await;
-        rig.heartbeat(&work, "half").await.expect("it is listened to again");
-        rig.wait(9).await;
-        rig.complete_activity(&work, "ok").await.expect("taken");
-        rig.step(vec![complete("done")]).await;
-        attempts(rig).await
-    });
-    assert_eq!(told.await, "");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_worker_that_died_while_the_engine_was_away_is_noticed() {
-    let told = survives(async |rig: &Rig| {
-        rig.start("order-1").await;
-        rig.step(vec![heard(0)]).await;
-        rig.next_activity().await;
-        rig.be_away(60).await;
-        let second = rig.next_activity().await;
-        assert_eq!((second.attempt, rig.elapsed()), (2, 60 + 10 + 5));
-        rig.complete_activity(&second, "ok").await.expect("taken");
-        rig.step(vec![complete("done")]).await;
-        attempts(rig).await
-    });
-    let expected = "1 TimedOut Timeout:HEARTBEAT \"activity Heartbeat timeout\"\n2 Completed  \"\"";
-    assert_eq!(told.await, expected);
 }
 
 #[tokio::test(start_paused = true)]

@@ -44,6 +44,23 @@ async fn copy(ctx: ActivityContext, (): ()) -> Result<u32, Failure> {
     Err(Failure::new("the disk is full"))
 }
 
+/// Holds its thread for long, and that of whoever waits behind it.
+async fn press(ctx: ActivityContext, (): ()) -> Result<u32, Failure> {
+    #[expect(clippy::disallowed_methods, reason = "what some code does")]
+    std::thread::sleep(LOST * 2);
+    Ok(ctx.attempt())
+}
+
+/// The same, and it says how far it is, which is to be heard.
+async fn print(ctx: ActivityContext, (): ()) -> Result<u32, Failure> {
+    for page in 0..20 {
+        ctx.heartbeat(&page)?;
+        #[expect(clippy::disallowed_methods, reason = "what some code does")]
+        std::thread::sleep(LOST / 10);
+    }
+    Ok(ctx.attempt())
+}
+
 async fn ask(ctx: ActivityContext, (): ()) -> Result<u32, Failure> {
     begin(&ctx);
     ctx.complete_later()
@@ -51,6 +68,11 @@ async fn ask(ctx: ActivityContext, (): ()) -> Result<u32, Failure> {
 
 async fn packing(ctx: WorkflowContext, (): ()) -> Result<u32, Failure> {
     Ok(ctx.activity(pack, ()).retry(soon()).await?)
+}
+
+async fn pressing(ctx: WorkflowContext, (): ()) -> Result<u32, Failure> {
+    let printed = ctx.activity(print, ()).retry(soon()).heartbeat(LOST).await?;
+    Ok(printed * 10 + ctx.activity(press, ()).retry(soon()).await?)
 }
 
 async fn copying(ctx: WorkflowContext, (): ()) -> Result<u32, Failure> {
@@ -74,9 +96,12 @@ async fn app(address: &str) -> (App, UnboundedReceiver<ActivityToken>) {
     let (begun, begins) = unbounded_channel();
     let app = App::builder(address)
         .workflow(packing)
+        .workflow(pressing)
         .workflow(copying)
         .workflow(asking)
         .activity(pack)
+        .activity(press)
+        .activity(print)
         .activity(copy)
         .activity(ask)
         .state::<Begun>(begun)
@@ -117,16 +142,26 @@ async fn a_worker_is_heard_of_while_its_code_is_silent() {
     app.shutdown().await;
 }
 
+/// One thread for everything: while code holds it, nothing else of the runtime is done.
+#[tokio::test]
+async fn a_worker_is_heard_of_while_its_code_holds_the_only_thread() {
+    let dev = Dev::start();
+    let (app, _begins) = app(&dev.address).await;
+    let run = app.client().start(pressing, ()).id("pressing").await.unwrap();
+    assert_eq!(run.result().await.unwrap(), 11, "each was done at its first attempt");
+    app.shutdown().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_left_to_somebody_else_outlives_its_worker() {
     let dev = Dev::start();
     let (first, mut begins) = app(&dev.address).await;
     let run = first.client().start(asking, ()).id("asking").await.unwrap();
     let token = begins.recv().await.expect("it begins");
+    // It has said that it leaves it.
     let is_left = async || {
         let shown = run.describe().await.expect("it runs");
-        let options = shown.pending_activities[0].activity_options.clone();
-        options.is_some_and(|it| it.heartbeat_timeout.unwrap_or_default().seconds == 0)
+        shown.pending_activities[0].last_heartbeat_time.is_some()
     };
     while !is_left().await {}
     drop(first);

@@ -2,6 +2,8 @@
 
 mod operator;
 
+use std::time::Duration;
+
 use crate::{
     resume_task::ResumeTask,
     run::Identity,
@@ -288,6 +290,9 @@ pub struct StartActivity {
     pub process: u64,
     /// How many attempts the worker has in hand with this one; 0 if that is not known.
     pub company: u32,
+    /// After how much silence the worker counts as lost, if it gives signs of life by itself for what
+    /// its code says nothing of; otherwise zero.
+    pub silence_max: Duration,
 }
 
 /// What names one start of an activity.

@@ -15,7 +15,7 @@
 //! together with the end, however many attempts there were. A start is named by a nonce; an answer
 //! that names another one comes from a worker that the run no longer waits for, and is refused.
 
-use steadfast_proto::{common, history, history::history_event::Attributes};
+use steadfast_proto::{history, history::history_event::Attributes};
 use steadfast_retry::Timestamp;
 
 use crate::{
@@ -24,6 +24,7 @@ use crate::{
     refused::Refused,
     run::Run,
     size,
+    span::nanos,
     state::{Activity, ActivityRow},
     transition::{Attempt, AttemptOutcome, Effect, EndedActivity},
     tx::{Note, Tx},
@@ -53,6 +54,7 @@ pub(crate) fn start(tx: &mut Tx<'_>, input: StartActivity) -> Result<(), Refused
     activity.row.request_id = input.request_id;
     activity.row.process = input.process;
     activity.row.company = input.company;
+    activity.row.silence_max = nanos(input.silence_max);
     activity.row.deliveries += 1;
     if activity.row.first_delivered_at == 0 {
         activity.row.first_delivered_at = tx.now.0;
@@ -73,6 +75,7 @@ pub(crate) fn give_back(tx: &mut Tx<'_>, token: &ActivityToken) -> Result<(), Re
     activity.row.nonce = 0;
     activity.row.request_id.clear();
     activity.row.process = 0;
+    activity.row.silence_max = 0;
     if activity.row.reset {
         activity.row.attempt = 1;
     }
@@ -144,8 +147,8 @@ pub(crate) fn cancel(tx: &mut Tx<'_>, input: CancelActivity) -> Result<(), Refus
     Ok(())
 }
 
-/// A worker is still at it. What it says takes the place of what it said before; when it leaves, that
-/// stays.
+/// A worker is still at it. What it says takes the place of what it said before; when it leaves without
+/// a word, that stays.
 pub(crate) fn heartbeat(tx: &mut Tx<'_>, input: Heartbeat) -> Result<(), Refused> {
     let id = under_way(tx.run, &input.token)?;
     if size::payloads(input.details.as_ref()) > tx.limits.blob_bytes_max {
@@ -154,20 +157,16 @@ pub(crate) fn heartbeat(tx: &mut Tx<'_>, input: Heartbeat) -> Result<(), Refused
         activity_retry::too_large(tx, id, what, &identity.unwrap_or_default());
         return Ok(());
     }
-    if !input.leaves {
-        record_heartbeat(tx, id, input.details);
-    } else if let Some(activity) = tx.run.activities.get_mut(&id) {
+    let Some(activity) = tx.run.activities.get_mut(&id) else { return Ok(()) };
+    activity.row.last_heartbeat_at = tx.now.0;
+    if input.leaves {
         activity.row.process = 0;
-        activity.row.last_heartbeat_at = tx.now.0;
+        activity.row.silence_max = 0;
+    }
+    if !input.leaves || input.details.is_some() {
+        activity.row.heartbeat_details = input.details;
     }
     Ok(())
-}
-
-pub(crate) fn record_heartbeat(tx: &mut Tx<'_>, id: i64, details: Option<common::Payloads>) {
-    if let Some(activity) = tx.run.activities.get_mut(&id) {
-        activity.row.heartbeat_details = details;
-        activity.row.last_heartbeat_at = tx.now.0;
-    }
 }
 
 /// Does what an operator asked for while a worker had it, now that none has it any more.

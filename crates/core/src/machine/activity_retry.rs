@@ -29,6 +29,7 @@ use crate::{
 };
 
 /// The message when there is no time left for another attempt.
+const NO_SIGN_OF_LIFE: &str = "activity Heartbeat timeout: no sign of life from its worker";
 const NO_TIME: &str = "Not enough time to schedule next retry before activity ScheduleToClose \
                        timeout, giving up retrying";
 
@@ -181,10 +182,13 @@ pub(crate) fn enqueue(tx: &mut Tx<'_>, id: i64) {
 }
 
 fn attempt_timed_out(tx: &mut Tx<'_>, id: i64, kind: enums::TimeoutType) {
-    let message = if kind == enums::TimeoutType::Heartbeat {
-        "activity Heartbeat timeout"
-    } else {
+    let is_spoken_for = tx.run.activities.get(&id).is_some_and(Activity::is_spoken_for);
+    let message = if kind != enums::TimeoutType::Heartbeat {
         "activity StartToClose timeout"
+    } else if is_spoken_for {
+        NO_SIGN_OF_LIFE
+    } else {
+        "activity Heartbeat timeout"
     };
     // What the attempt said last goes to the next one; the workflow hears it if there is none.
     let failure = of_timeout(kind, message, None);
@@ -214,7 +218,7 @@ fn is_lost(tx: &mut Tx<'_>, id: i64, kind: enums::TimeoutType) -> bool {
         return true;
     }
     let Some(activity) = tx.run.activities.get_mut(&id) else { return false };
-    let beats = !activity.timeouts().heartbeat.is_zero();
+    let beats = !activity.heard_within().is_zero();
     let is_well = if beats { Some(true) } else { tx.company.is_well(id) };
     if is_well == Some(true) {
         activity.row.suspicion = None;
@@ -359,6 +363,7 @@ fn prepare_next(tx: &mut Tx<'_>, id: i64, failure: Failure, next: Next) {
     row.nonce = 0;
     row.request_id.clear();
     row.process = 0;
+    row.silence_max = 0;
     row.scheduled_at = next.at.0;
     row.queued = false;
     remember_failure(row, now.0, next.words);

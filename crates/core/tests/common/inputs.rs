@@ -1,6 +1,6 @@
 //! What can happen to a run, from words.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
 use steadfast_core::{
     ActivityToken, Adopt, Attach, CadenceTerms, CancelActivity, CancelRequest, ChildClosed,
@@ -278,6 +278,7 @@ fn take(run: &Run, call: &Call) -> StartActivity {
         identity: call.get("by").unwrap_or("worker").to_owned(),
         process: call.number("process"),
         company: call.number("company"),
+        silence_max: Duration::from_secs(call.number("silence-max")),
     }
 }
 

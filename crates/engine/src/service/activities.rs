@@ -198,20 +198,8 @@ impl Engine {
             let token = token.clone();
             move |run: &Run| heard(run, &token)
         };
-        let input = Input::Heartbeat(Heartbeat { token, details, leaves: false });
+        let input = Input::Heartbeat(Heartbeat { token, details, leaves: self.caller.leaves });
         self.apply(address, String::new(), input, look).await
-    }
-
-    /// A worker inside the engine's process leaves an attempt to somebody else, who will end it by its
-    /// token or its id: it does not end with the process.
-    pub async fn leave_activity_task(
-        &self,
-        namespace: &str,
-        task_token: &[u8],
-    ) -> Result<(), Error> {
-        let (address, token) = self.activity(task_token, namespace)?;
-        let input = Input::Heartbeat(Heartbeat { token, details: None, leaves: true });
-        self.apply(address, String::new(), input, |_| ()).await
     }
 
     pub(super) fn activity(

@@ -91,7 +91,7 @@ impl Engine {
         let mut events = history::page(&**self.store(), seen.number, first, last, page_max).await?;
         let next = events.last().map_or(first, |event| event.event_id + 1);
         let is_whole = next > last;
-        let for_its_task = task > last || (task == 0 && !wait && self.reads_for_task);
+        let for_its_task = task > last || (task == 0 && !wait && self.caller.reads_for_task);
         if is_whole && for_its_task {
             events.extend(seen.unwritten.iter().cloned());
         }

@@ -9,6 +9,7 @@ mod asides;
 mod batch;
 mod call;
 mod call_end;
+mod caller;
 mod deletion;
 mod failures;
 mod health;
@@ -46,28 +47,19 @@ use steadfast_proto::common;
 use steadfast_store::Store;
 use tokio::sync::oneshot;
 
+use self::caller::Caller;
 use crate::{
     error::{Code, Error},
     namespaces::Namespace,
     running::Running,
     shard::{Address, Job, Mailbox, Shared},
-    task::{HeaderWish, Taker},
 };
 
 /// A running engine. Cheap to clone; all clones are the same engine.
 #[derive(Clone, Debug)]
 pub struct Engine {
     pub(crate) running: Arc<Running>,
-    /// When whoever called gives up, if it said so.
-    deadline: Option<Timestamp>,
-    /// Whether whoever calls is a worker that ends with this process.
-    is_within: bool,
-    /// What whoever calls wants to read in the headers of attempts.
-    header: HeaderWish,
-    /// Whether whoever calls may be a worker that reads the history of the task it has.
-    reads_for_task: bool,
-    /// The version of the rules for failures that whoever calls has seen, if it said so.
-    seen_book: Option<u64>,
+    caller: Caller,
 }
 
 impl Engine {
@@ -82,15 +74,7 @@ impl Engine {
 
     /// For whoever has said nothing of itself.
     fn of(running: Arc<Running>) -> Self {
-        let header = HeaderWish::default();
-        Self {
-            running,
-            deadline: None,
-            is_within: false,
-            header,
-            reads_for_task: false,
-            seen_book: None,
-        }
+        Self { running, caller: Caller::default() }
     }
 
     /// Goes on with what was under way in the background.
@@ -113,63 +97,6 @@ impl Engine {
         Ok(())
     }
 
-    /// The same engine for a caller that waits no longer than `span` from now: calls that wait
-    /// answer by then. A poll answers empty, a history with how far it is, a query or an update
-    /// that it timed out. For the time that an answer travels, ask for less than there is.
-    #[must_use]
-    pub fn within(&self, span: Duration) -> Self {
-        let deadline = self.now().after(span);
-        Self { deadline: Some(deadline), ..self.clone() }
-    }
-
-    /// The same engine for workers in its own process. What they have in hand when the process ends,
-    /// nobody works on any more: the next engine on the same data hands workflow tasks out again at
-    /// once, and ends activity attempts at once, as failed with
-    /// [`WORKER_LOST`](steadfast_core::failure::WORKER_LOST). Such an attempt counts, and is retried
-    /// by its policy.
-    ///
-    /// Not for workers that may outlive the engine, as those that call over a network.
-    #[must_use]
-    pub fn for_own_workers(&self) -> Self {
-        Self { is_within: true, ..self.clone() }
-    }
-
-    /// The same engine for workers that want to know the idempotency key and the fence of each attempt
-    /// of an activity: fields [`IDEMPOTENCY_HEADER`](crate::IDEMPOTENCY_HEADER) and
-    /// [`FENCE_HEADER`](crate::FENCE_HEADER) of its header, which other workers do not get.
-    #[must_use]
-    pub fn with_attempt_keys(&self) -> Self {
-        Self { header: HeaderWish::WithKeys, ..self.clone() }
-    }
-
-    /// The same engine for workers that read nothing in the header of an attempt but these two fields,
-    /// which are bare JSON for them.
-    #[must_use]
-    pub fn with_attempt_keys_alone(&self) -> Self {
-        Self { header: HeaderWish::Keys, ..self.clone() }
-    }
-
-    /// The same engine for somebody who may be a worker: a whole history ends with the workflow task
-    /// that is under way, also while that is not written. A worker that has been given the end of a
-    /// history and has forgotten its beginning reads all of it, and must come to its task.
-    #[must_use]
-    pub fn with_task_under_way(&self) -> Self {
-        Self { reads_for_task: true, ..self.clone() }
-    }
-
-    /// The same engine for somebody who has seen this version of a namespace's settings and policies
-    /// for failures, and changes them only if nobody else has since.
-    #[must_use]
-    pub fn if_book_is(&self, version: u64) -> Self {
-        Self { seen_book: Some(version), ..self.clone() }
-    }
-
-    /// The worker that calls, as far as it is known by how it calls.
-    fn taker(&self) -> Taker {
-        let process = if self.is_within { self.shared().process } else { 0 };
-        Taker { process, header: self.header, ..Taker::default() }
-    }
-
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.running.shared
     }
@@ -182,11 +109,6 @@ impl Engine {
     /// What time it is for the engine.
     pub fn now(&self) -> Timestamp {
         self.shared().now()
-    }
-
-    /// How long a call may wait that may wait for `span` by itself.
-    fn patience(&self, span: Duration) -> Duration {
-        self.deadline.map_or(span, |deadline| deadline.since(self.now()).min(span))
     }
 
     fn namespace(&self, name: &str) -> Result<Arc<Namespace>, Error> {

@@ -32,7 +32,7 @@ impl Company for Known<'_> {
     }
 
     fn listened_to_since(&self) -> Timestamp {
-        self.shared.opened_at
+        self.shared.listening.since()
     }
 }
 

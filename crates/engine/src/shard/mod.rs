@@ -21,6 +21,7 @@ mod desk;
 mod due;
 mod entry;
 mod job;
+mod listening;
 mod load;
 mod mail;
 mod notices;
@@ -44,6 +45,7 @@ pub(crate) use cache::Cache;
 pub(crate) use desk::{Desk, Wishes};
 pub(crate) use entry::{Entry, UpdateWatcher, Watcher};
 pub(crate) use job::{Address, Job, PendingKey};
+pub(crate) use listening::Listening;
 pub(crate) use mail::{Mail, Mailbox};
 pub(crate) use outbox::InputJob;
 pub(crate) use schedule::{ScheduleEntry, address as schedule_address};
@@ -128,15 +130,21 @@ impl Shard {
         loop {
             self.recover();
             self.look_ahead();
-            let wait = self.due.next().since(self.now());
+            let looked = self.now();
+            let wait = self.due.next().since(looked);
             let clock = Arc::clone(&self.shared.clock);
-            tokio::select! {
+            let mail = tokio::select! {
                 biased;
                 mail = inbox.recv() => match mail {
-                    Some(mail) => self.open(mail),
                     None => break,
+                    mail => mail,
                 },
-                () = clock.sleep(wait.min(LONGEST_SLEEP)) => {}
+                () = clock.sleep(wait.min(LONGEST_SLEEP)) => None,
+            };
+            let now = self.now();
+            self.shared.listening.look(looked, now);
+            if let Some(mail) = mail {
+                self.open(mail);
             }
             for _ in 1..LETTERS_AT_ONCE {
                 match inbox.try_recv() {

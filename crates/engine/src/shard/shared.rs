@@ -14,7 +14,7 @@ use steadfast_store::{RunNumber, ShardNumber, Store};
 use tokio::sync::Notify;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::mail::Mailbox;
+use super::{listening::Listening, mail::Mailbox};
 use crate::{
     batch::Batches,
     clock::Clock,
@@ -66,8 +66,7 @@ pub(crate) struct Shared {
     pub(crate) numbers: RunNumbers,
     /// The epoch under which this engine owns the store: no process before it had the same.
     pub(crate) process: u64,
-    /// When it took the store over. Nobody was heard for a while before.
-    pub(crate) opened_at: Timestamp,
+    pub(crate) listening: Listening,
     pub(crate) mailboxes: OnceLock<Vec<Mailbox>>,
 }
 

@@ -207,6 +207,7 @@ impl Desk<'_> {
             identity: taker.identity,
             process: taker.process,
             company,
+            silence_max: taker.silence_max,
         };
         if let Err(refused) = self.apply(offer.run, Input::StartActivity(input)) {
             self.take_back(offer);
@@ -490,7 +491,7 @@ fn activity_response(
         attempt: i32::try_from(row.attempt).unwrap_or(i32::MAX),
         schedule_to_close_timeout: to_wire(limits.schedule_to_close),
         start_to_close_timeout: to_wire(limits.start_to_close),
-        heartbeat_timeout: to_wire(limits.heartbeat),
+        heartbeat_timeout: to_wire(activity.heard_within()),
         retry_policy: activity.retry_policy().cloned(),
         priority: event.priority.clone(),
         ..PollActivityTaskQueueResponse::default()

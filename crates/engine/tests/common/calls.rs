@@ -7,6 +7,7 @@ use steadfast_proto::{
     operatorservice::AddSearchAttributesRequest, query::WorkflowQuery, update,
     workflowservice as ws,
 };
+use steadfast_store::AttemptRow;
 
 use super::{NAMESPACE, QUEUE, Rig, execution, failure, payloads, queue, sticky_queue};
 
@@ -189,6 +190,16 @@ impl Rig {
             ..ws::RespondActivityTaskCanceledRequest::default()
         };
         self.engine().respond_activity_task_canceled(request).await.map(drop)
+    }
+
+    /// How the attempts of a run's first activity went, a line each.
+    pub(crate) async fn attempts(&self, workflow_id: &str) -> String {
+        let execution = execution(workflow_id, "");
+        let log = self.engine().activity_attempts(NAMESPACE, &execution, 5).await.expect("a run");
+        let line = |row: &AttemptRow| {
+            format!("{} {:?} {} {:?}", row.attempt, row.outcome, row.error_type, row.message)
+        };
+        log.rows.iter().map(line).collect::<Vec<_>>().join("\n")
     }
 
     pub(crate) async fn heartbeat(

@@ -16,6 +16,7 @@ use super::{line::Line, token::ActivityToken};
 use crate::{
     door::Door,
     error::{AttemptError, Cancelled, Failure, HeartbeatError},
+    header::is_spoken_for,
     payload::{self, CodecError},
     span,
     state::States,
@@ -81,7 +82,7 @@ impl ActivityInfo {
             attempt: u32::try_from(task.attempt).unwrap_or(1),
             max_attempts: u32::try_from(attempts).ok().filter(|attempts| *attempts > 0),
             start_to_close: span::limit(task.start_to_close_timeout.as_ref()),
-            heartbeat_timeout: span::limit(task.heartbeat_timeout.as_ref()),
+            heartbeat_timeout: heartbeat_timeout(task),
             heartbeat: task.heartbeat_details.take(),
             fence: said(task, FENCE_HEADER).unwrap_or_default(),
             is_local: false,
@@ -102,6 +103,12 @@ impl ActivityInfo {
             ..Self::default()
         }
     }
+}
+
+/// How long the code may be silent, which is no matter where its worker speaks for it.
+fn heartbeat_timeout(task: &PollActivityTaskQueueResponse) -> Option<Duration> {
+    let limit = span::limit(task.heartbeat_timeout.as_ref());
+    limit.filter(|_| !is_spoken_for(task.header.as_ref()))
 }
 
 /// What the engine says about the attempt in its header.

@@ -30,45 +30,56 @@ pub(crate) type WriteError = Box<dyn std::error::Error + Send + Sync>;
 #[derive(Debug, Default)]
 struct Beat {
     details: Option<Payloads>,
-    untold: bool,
+    /// How many heartbeats there were.
+    said: u64,
+    /// The last of them that the engine has heard.
+    heard: u64,
 }
 
 impl Line {
     /// A line on which the attempts before have said this.
     pub(crate) fn after(details: Option<Payloads>) -> Self {
-        Self { beat: Mutex::new(Beat { details, untold: false }), ..Self::default() }
+        Self { beat: Mutex::new(Beat { details, said: 0, heard: 0 }), ..Self::default() }
     }
 
     /// The attempt is alive, and so far.
     pub(super) fn beat(&self, details: Option<Payloads>) {
-        *self.lock() = Beat { details, untold: true };
+        {
+            let mut beat = self.lock();
+            beat.details = details;
+            beat.said += 1;
+        }
         self.beaten.notify_one();
     }
 
-    /// Waits for the next heartbeat that was not told.
-    pub(crate) async fn next_beat(&self) -> Option<Payloads> {
+    /// Waits for a heartbeat that the engine has not heard: its number, and what it says.
+    pub(crate) async fn next_beat(&self) -> (u64, Option<Payloads>) {
         loop {
             {
-                let mut beat = self.lock();
-                if std::mem::take(&mut beat.untold) {
-                    return beat.details.clone();
+                let beat = self.lock();
+                if beat.said > beat.heard {
+                    return (beat.said, beat.details.clone());
                 }
             }
             self.beaten.notified().await;
         }
     }
 
-    /// What was said last, told or not. It counts as told.
-    pub(crate) fn said(&self) -> Option<Payloads> {
-        let mut beat = self.lock();
-        beat.untold = false;
-        beat.details.clone()
+    /// What was said last, heard or not, and its number.
+    pub(crate) fn said(&self) -> (u64, Option<Payloads>) {
+        let beat = self.lock();
+        (beat.said, beat.details.clone())
+    }
+
+    /// The engine has heard this heartbeat, and with it all before.
+    pub(crate) fn heard(&self, number: u64) {
+        self.lock().heard = number;
     }
 
     /// The last heartbeat, if the engine may not have heard it.
     pub(crate) fn last_beat(&self) -> Option<Payloads> {
         let beat = self.lock();
-        beat.untold.then(|| beat.details.clone()).flatten()
+        (beat.said > beat.heard).then(|| beat.details.clone()).flatten()
     }
 
     /// The activity is cancelled.

@@ -62,7 +62,6 @@ pub struct AppBuilder {
     queue_activities_per_second: Option<f64>,
     cached_workflows: usize,
     patience: Duration,
-    lost_after: Option<Duration>,
     sqlite: SqliteOptions,
     clock: Arc<dyn Clock>,
     store: Option<Arc<dyn Store>>,
@@ -108,6 +107,12 @@ pub enum StartError {
         /// The number.
         rate: f64,
     },
+    /// A time after which a worker counts as lost that makes no sense.
+    #[error("lost_after is {span:?}: give a millisecond to a day, or zero for never")]
+    LostAfter {
+        /// What was given.
+        span: Duration,
+    },
     /// The file cannot be used.
     #[error(transparent)]
     Store(#[from] steadfast_store::Error),
@@ -140,7 +145,6 @@ impl AppBuilder {
             queue_activities_per_second: None,
             cached_workflows: 1000,
             patience: Duration::from_secs(10),
-            lost_after: None,
             sqlite: SqliteOptions::embedded(),
             clock: Arc::new(SystemClock),
             store: None,
@@ -322,23 +326,25 @@ impl AppBuilder {
     }
 
     /// How long after a worker of a server was heard of last its attempts count as lost, and are tried
-    /// again by their policies. If nothing is said they are waited for until their time is over, which is
-    /// a day unless the activity has limits of its own.
+    /// again by their policies; 30 seconds, if nothing is said. Zero is never: then they are waited for
+    /// until their time is over, which is a day unless the activity has limits of its own.
     ///
-    /// The worker gives signs of life by itself, for activities that are registered here and on its own
-    /// queue, and whose code is not to be heard of by a [heartbeat](ActivityOptions::heartbeat) anyway.
-    /// All workers of the queue that have the activity must be of this SDK, and no activity may hold its
-    /// thread for so long: while it does, its worker cannot be heard, and it would be tried again beside
-    /// itself. Let such work use `tokio::task::spawn_blocking`. In a program that embeds the engine there
-    /// is nothing to wait for: what it had in hand is tried again when it is back.
+    /// The worker gives signs of life by itself, from a thread of its own: code may be silent, and may
+    /// hold its thread. Where a call asks for a [heartbeat](ActivityOptions::heartbeat) its code must be
+    /// heard of instead. A program that is stopped for longer, as in a debugger, is taken for lost.
+    ///
+    /// This is between this SDK and a Steadfast server; others wait until an attempt's time is over. In a
+    /// program that embeds the engine there is nothing to wait for: what it had in hand is tried again
+    /// when it is back.
     ///
     /// ```
     /// # use std::time::Duration;
     /// # use steadfast::App;
-    /// let app = App::builder("127.0.0.1:7233").lost_after(Duration::from_secs(30));
+    /// let app = App::builder("127.0.0.1:7233").lost_after(Duration::from_secs(5));
     /// ```
-    pub fn lost_after(self, span: Duration) -> Self {
-        Self { lost_after: Some(span), ..self }
+    pub fn lost_after(mut self, span: Duration) -> Self {
+        self.access.lost_after = Some(span).filter(|span| !span.is_zero());
+        self
     }
 
     /// What a commit to the file waits for.
@@ -382,9 +388,7 @@ impl AppBuilder {
         self.check()?;
         let (door, own) = self.open().await?;
         let identity = self.identity.unwrap_or_else(|| format!("steadfast-{}", fresh_id()));
-        let mut registry = self.registry;
-        registry.lost_after = self.lost_after.filter(|it| own.is_none() && !it.is_zero());
-        let registry = Arc::new(registry);
+        let registry = Arc::new(self.registry);
         let settings = Settings {
             namespace: self.namespace.clone(),
             task_queue: self.task_queue.clone(),
@@ -418,6 +422,10 @@ impl AppBuilder {
             if let Some(rate) = rate.filter(|rate| !(rate.is_finite() && *rate > 0.0)) {
                 return Err(StartError::Rate { option, rate });
             }
+        }
+        let sense = LOST_AFTER_MIN..=LOST_AFTER_MAX;
+        if let Some(span) = self.access.lost_after.filter(|span| !sense.contains(span)) {
+            return Err(StartError::LostAfter { span });
         }
         let (_, names) = self.registry.names();
         let activities = names.into_iter().filter_map(|name| self.registry.activity(name));
@@ -478,3 +486,7 @@ const REMOTE_POLLERS: usize = 5;
 /// The same where the engine is in this process and a poll is a future: an attempt is given out when
 /// its start is durable, so as many as there are polls share one commit.
 const EMBEDDED_POLLERS: usize = 64;
+
+/// What a server takes for the silence of a worker.
+const LOST_AFTER_MIN: Duration = Duration::from_millis(1);
+const LOST_AFTER_MAX: Duration = Duration::from_secs(24 * 60 * 60);

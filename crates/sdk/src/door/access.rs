@@ -15,12 +15,20 @@ pub(crate) struct Access {
     pub(crate) server_name: Option<String>,
     /// How long the server may be away before a call fails.
     pub(crate) patience: Duration,
+    /// After how much silence the caller counts as lost, if it is a worker; it says so to the server.
+    pub(crate) lost_after: Option<Duration>,
 }
 
 impl Default for Access {
     fn default() -> Self {
-        let patience = Duration::from_secs(30);
-        Self { api_key: None, ca: None, identity: None, server_name: None, patience }
+        Self {
+            api_key: None,
+            ca: None,
+            identity: None,
+            server_name: None,
+            patience: Duration::from_secs(30),
+            lost_after: Some(Duration::from_secs(30)),
+        }
     }
 }
 

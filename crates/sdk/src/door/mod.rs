@@ -124,7 +124,6 @@ calls! {
     respond_workflow_task_failed: RespondWorkflowTaskFailedRequest -> RespondWorkflowTaskFailedResponse;
     start_workflow_execution: StartWorkflowExecutionRequest -> StartWorkflowExecutionResponse;
     terminate_workflow_execution: TerminateWorkflowExecutionRequest -> TerminateWorkflowExecutionResponse;
-    update_activity_options: UpdateActivityOptionsRequest -> UpdateActivityOptionsResponse;
     update_schedule: UpdateScheduleRequest -> UpdateScheduleResponse;
 }
 
@@ -158,6 +157,32 @@ impl Door {
             #[cfg(feature = "remote")]
             Way::Remote(remote) => Box::pin(remote.add_search_attributes(request)).await,
         }
+    }
+
+    /// Leaves an attempt to somebody else, with what was said of it last.
+    pub(crate) async fn leave_activity_task(
+        &self,
+        mut request: ws::RecordActivityTaskHeartbeatRequest,
+    ) -> Result<(), Error> {
+        self.codec.encode(&mut request)?;
+        match &self.way {
+            Way::Embedded(engine) => {
+                let engine = engine.leaving();
+                Box::pin(engine.record_activity_task_heartbeat(request)).await.map(drop)
+            }
+            #[cfg(feature = "remote")]
+            Way::Remote(remote) => Box::pin(remote.leave_activity_task(request)).await,
+        }
+    }
+
+    /// The same way over a connection of its own, which belongs to the runtime of whoever calls.
+    pub(crate) fn apart(&self) -> Self {
+        let way = match &self.way {
+            Way::Embedded(engine) => Way::Embedded(engine.clone()),
+            #[cfg(feature = "remote")]
+            Way::Remote(remote) => Way::Remote(Box::new(remote.apart())),
+        };
+        Self { way, codec: self.codec.clone() }
     }
 
     /// The same way, for a worker, and the codec, which is the worker's business: what one inside the

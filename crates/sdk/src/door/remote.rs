@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use steadfast_engine::{ATTEMPT_KEYS, Code, Detail, Error};
+use steadfast_engine::{ATTEMPT_KEYS, Code, Detail, Error, LEAVES, SILENCE_MAX};
 use steadfast_proto::{
     clients::{OperatorServiceClient, WorkflowServiceClient},
     errordetails::{
@@ -14,6 +14,7 @@ use steadfast_proto::{
     prost::{Message as _, Name},
     prost_types::Any,
     rpc,
+    workflowservice::RecordActivityTaskHeartbeatRequest,
 };
 use tonic::{
     Request, Status,
@@ -27,10 +28,13 @@ use super::{Access, again};
 /// A connection, which is made when it is needed and made again when it is lost.
 #[derive(Clone, Debug)]
 pub(crate) struct Remote {
+    endpoint: Endpoint,
     client: WorkflowServiceClient<Channel>,
     operator: OperatorServiceClient<Channel>,
     /// What each call says of who calls.
     authorization: Option<MetadataValue<Ascii>>,
+    /// After how many milliseconds of silence whoever calls counts as lost, if it does.
+    silence_max: Option<MetadataValue<Ascii>>,
     /// How long the server may be away before a call fails.
     patience: Duration,
 }
@@ -61,15 +65,19 @@ impl Remote {
         if tls {
             endpoint = endpoint.tls_config(tls_config(access))?;
         }
-        let channel = endpoint.connect_lazy();
-        let operator = OperatorServiceClient::new(channel.clone());
-        let client = WorkflowServiceClient::new(channel)
-            .accept_compressed(Gzip)
-            .max_decoding_message_size(MESSAGE_MAX)
-            .max_encoding_message_size(MESSAGE_MAX);
         let key = access.api_key.as_ref().map(|key| format!("Bearer {key}").parse());
         let authorization = key.transpose()?;
-        Ok(Self { client, operator, authorization, patience: access.patience })
+        let silence_max = access.lost_after.map(|span| span.as_millis().to_string().parse());
+        let silence_max = silence_max.transpose()?;
+        let (client, operator) = clients(&endpoint);
+        let patience = access.patience;
+        Ok(Self { endpoint, client, operator, authorization, silence_max, patience })
+    }
+
+    /// The same server, over a connection of its own.
+    pub(super) fn apart(&self) -> Self {
+        let (client, operator) = clients(&self.endpoint);
+        Self { client, operator, ..self.clone() }
     }
 
     pub(super) fn patience(&self) -> Duration {
@@ -91,16 +99,44 @@ impl Remote {
         again::until_answered(self.patience, request, call).await
     }
 
+    pub(super) async fn leave_activity_task(
+        &self,
+        request: RecordActivityTaskHeartbeatRequest,
+    ) -> Result<(), Error> {
+        let call = |request| async {
+            let mut request = self.request(request);
+            request.metadata_mut().insert(LEAVES, MetadataValue::from_static("true"));
+            let called = self.client().record_activity_task_heartbeat(request).await;
+            called.map(drop).map_err(|status| error(&status))
+        };
+        again::until_answered(self.patience, request, call).await
+    }
+
     pub(super) fn request<T>(&self, message: T) -> Request<T> {
         let mut request = Request::new(message);
         if let Some(key) = &self.authorization {
             request.metadata_mut().insert("authorization", key.clone());
         }
         request.metadata_mut().insert(ATTEMPT_KEYS, MetadataValue::from_static("true"));
+        if let Some(millis) = &self.silence_max {
+            request.metadata_mut().insert(SILENCE_MAX, millis.clone());
+        }
         // The longest call is a long poll.
         request.set_timeout(LONGEST);
         request
     }
+}
+
+fn clients(
+    endpoint: &Endpoint,
+) -> (WorkflowServiceClient<Channel>, OperatorServiceClient<Channel>) {
+    let channel = endpoint.connect_lazy();
+    let operator = OperatorServiceClient::new(channel.clone());
+    let client = WorkflowServiceClient::new(channel)
+        .accept_compressed(Gzip)
+        .max_decoding_message_size(MESSAGE_MAX)
+        .max_encoding_message_size(MESSAGE_MAX);
+    (client, operator)
 }
 
 fn tls_config(access: &Access) -> ClientTlsConfig {

@@ -1,5 +1,5 @@
-//! One attempt of an activity, watched: its heartbeats are told, a cancellation reaches it, its time
-//! is kept, a panic is a failure like any other.
+//! One attempt of an activity, watched: it is heard of, a cancellation reaches it, its time is kept, a
+//! panic is a failure like any other.
 
 use std::{convert::Infallible, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
@@ -8,7 +8,10 @@ use steadfast_engine::{AsideError, Code, Error};
 use steadfast_proto::{common::Payloads, failure as wire, workflowservice as ws};
 use steadfast_store::Aside;
 
-use super::{Shared, life::Watched};
+use super::{
+    Shared,
+    beats::{Heard, Rhythm},
+};
 use crate::{
     activity::{ActivityContext, ActivityInfo, Line, Write},
     call::Called,
@@ -32,8 +35,8 @@ pub(crate) async fn run(shared: &Arc<Shared>, mut task: ws::PollActivityTaskQueu
         return tell(shared, task.task_token, &Line::default(), failed).await;
     }
     let input = task.input.take();
-    let watched = Watched::of(&task);
-    let before = watched.as_ref().and_then(|_| task.heartbeat_details.clone());
+    let rhythm = Rhythm::of(&task);
+    let before = task.heartbeat_details.clone();
     let info = ActivityInfo::of(&shared.settings.namespace, &mut task);
     let token = std::mem::take(&mut task.task_token);
     let key = (info.run_id.clone(), info.activity_id.clone());
@@ -42,16 +45,15 @@ pub(crate) async fn run(shared: &Arc<Shared>, mut task: ws::PollActivityTaskQueu
     let context = ActivityContext::new(info, Arc::clone(&line), shared.surroundings());
     let ended = match shared.registry.activity(&context.info().activity_type) {
         Some(activity) => {
-            let attempt = activity.run(context, input);
-            let beats = beats(shared, &token, &line, (pace(&task), watched.as_ref()));
-            watch(shared, &task, attempt, beats).await
+            let heard = Heard { token: &token, line: &line, rhythm };
+            watch(shared, &task, activity.run(context, input), heard).await
         }
         None => Ended::Said(Err(unknown(shared, &context.info().activity_type))),
     };
     shared.attempts.remove(&key);
     if let Ended::Said(result) = ended {
         if result.as_ref().is_err_and(Failure::is_later) {
-            return leave(shared, token, &line, watched).await;
+            return Heard { token: &token, line: &line, rhythm }.left(shared).await;
         }
         let result = match (result, line.take_writes()) {
             (Ok(result), writes) if !writes.is_empty() => {
@@ -75,14 +77,17 @@ pub(super) fn unknown(shared: &Shared, name: &str) -> Failure {
 }
 
 async fn watch(
-    shared: &Shared,
+    shared: &Arc<Shared>,
     task: &ws::PollActivityTaskQueueResponse,
     attempt: Called,
-    beats: impl Future<Output = ()>,
+    heard: Heard<'_>,
 ) -> Ended {
     let allowed = span::limit(task.start_to_close_timeout.as_ref()).unwrap_or(Duration::MAX);
+    let apart = heard.apart(shared);
     let beats = async {
-        beats.await;
+        if apart.is_none() {
+            heard.told(shared, &shared.door).await;
+        }
         std::future::pending::<Infallible>().await
     };
     tokio::select! {
@@ -93,85 +98,10 @@ async fn watch(
     }
 }
 
-/// How long to wait after a heartbeat was told.
-fn pace(task: &ws::PollActivityTaskQueueResponse) -> Duration {
-    span::limit(task.heartbeat_timeout.as_ref()).map_or(BEAT, |limit| (limit * 4 / 5).min(BEAT))
-}
-
 /// Runs an attempt. A panic is a failure like any other.
 pub(super) async fn caught(attempt: Called) -> Result<Option<Payloads>, Failure> {
     let ended = AssertUnwindSafe(attempt).catch_unwind().await;
     ended.unwrap_or_else(|panic| Err(Failure::new(words(panic.as_ref())).of_type(PANIC)))
-}
-
-/// Tells the engine of heartbeats, not more often than makes sense, and the attempt of a
-/// cancellation. Ends when the attempt is not wanted any more: it timed out, or its workflow has
-/// closed.
-async fn beats(
-    shared: &Shared,
-    token: &[u8],
-    line: &Line,
-    (pace, watched): (Duration, Option<&Watched>),
-) {
-    let pace = watched.map_or(pace, |watched| watched.pace(pace));
-    loop {
-        let sign = async {
-            match watched {
-                Some(watched) => watched.sign(shared).await,
-                None => std::future::pending().await,
-            }
-        };
-        let details = tokio::select! {
-            biased;
-            details = line.next_beat() => details,
-            () = sign => line.said(),
-        };
-        match beat(shared, token, details).await {
-            Ok(response) if response.cancel_requested => line.cancel(),
-            Ok(_) => {}
-            Err(error) if error.code == Code::NotFound => return line.cancel(),
-            Err(error) => tracing::debug!(%error, "a heartbeat was not heard"),
-        }
-        shared.clock.sleep(pace).await;
-    }
-}
-
-async fn beat(
-    shared: &Shared,
-    token: &[u8],
-    details: Option<Payloads>,
-) -> Result<ws::RecordActivityTaskHeartbeatResponse, Error> {
-    let mut request = ws::RecordActivityTaskHeartbeatRequest {
-        task_token: token.to_vec(),
-        details,
-        identity: shared.settings.identity.clone(),
-        namespace: shared.settings.namespace.clone(),
-        ..ws::RecordActivityTaskHeartbeatRequest::default()
-    };
-    shared.codec.encode(&mut request)?;
-    shared.door.record_activity_task_heartbeat(request).await
-}
-
-/// Leaves the attempt to somebody else, who will end it. What it said last is told before.
-async fn leave(shared: &Shared, token: Vec<u8>, line: &Line, watched: Option<Watched>) {
-    let said = async {
-        if let Some(details) = line.last_beat() {
-            beat(shared, &token, Some(details)).await?;
-        }
-        match shared.door.engine() {
-            Some(engine) => engine.leave_activity_task(&shared.settings.namespace, &token).await,
-            None => Ok(()),
-        }
-    };
-    if let Err(error) = said.await {
-        // Somebody was very quick, or the attempt is not wanted any more.
-        tracing::debug!(%error, "an attempt could not be left to somebody else");
-    }
-    let Some(watched) = watched else { return };
-    if let Err(error) = watched.end(shared).await {
-        tracing::warn!(%error, "an attempt that is left to somebody else ends with this worker");
-        beats(shared, &token, line, (BEAT, Some(&watched))).await;
-    }
 }
 
 /// Records a result and what the attempt writes with it, in one transaction.
@@ -322,6 +252,3 @@ async fn canceled(shared: &Shared, task_token: Vec<u8>) -> Result<(), Error> {
     };
     shared.door.respond_activity_task_canceled(request).await.map(drop)
 }
-
-/// The longest time between heartbeats that are told.
-const BEAT: Duration = Duration::from_secs(1);

@@ -7,10 +7,11 @@
 
 mod activities;
 mod attempt;
+mod beats;
 mod cache;
-mod life;
 mod local;
 mod pace;
+mod pulse;
 mod room;
 mod workflows;
 
@@ -23,7 +24,7 @@ use tokio::{
     task::JoinSet,
 };
 
-use self::{activities::Attempts, cache::Cache, room::Room};
+use self::{activities::Attempts, cache::Cache, pulse::Pulse, room::Room};
 use crate::{activity::Surroundings, codec::Codec, door::Door, state::States, workflow::Registry};
 
 /// How much a worker does at once.
@@ -53,6 +54,7 @@ pub(crate) struct Shared {
     pub(crate) states: States,
     cache: Cache,
     attempts: Attempts,
+    pulse: Pulse,
     slots: Room,
     /// Room for local activities, apart from the others: a poll for those holds its room.
     local_slots: Semaphore,
@@ -86,6 +88,7 @@ impl Worker {
             registry,
             cache: Cache::new(settings.cached_workflows),
             attempts: Attempts::default(),
+            pulse: Pulse::default(),
             slots: room,
             local_slots: Semaphore::new(settings.activities_at_once),
             busy: Arc::new(Semaphore::new(BUSY_MAX)),

@@ -185,9 +185,7 @@ fn schedule(
     }
     let id = state.next_id();
     let own_queue = &state.info.task_queue;
-    let is_own = options.task_queue.as_ref().is_none_or(|queue| queue == own_queue);
-    let watch = ctx.journal.registry.watch(name, &options).filter(|_| is_own);
-    let schedule = schedule_command(id.clone(), name, input, &options, (own_queue, watch));
+    let schedule = schedule_command(id.clone(), name, input, &options, own_queue);
     let slot = state.issue_with(Kind::Activity { id, on_cancel }, ctx.scope, schedule, exact);
     drop(state);
     Stage::Waiting(Pending::new(ctx.journal.clone(), slot))
@@ -198,7 +196,7 @@ fn schedule_command(
     name: &str,
     input: Option<Payloads>,
     options: &ActivityOptions,
-    (own_queue, watch): (&str, Option<Duration>),
+    own_queue: &str,
 ) -> Command {
     let policy = options.retry.clone().unwrap_or_default();
     let policy = policy.carried();
@@ -210,16 +208,12 @@ fn schedule_command(
         activity_id,
         activity_type: Some(ActivityType { name: name.to_owned() }),
         task_queue: Some(TaskQueue { name: queue.to_owned(), ..TaskQueue::default() }),
-        header: header::of_activity(
-            policy.whole.as_ref(),
-            options.kind.as_deref(),
-            watch.is_some(),
-        ),
+        header: header::of_activity(policy.whole.as_ref(), options.kind.as_deref()),
         input,
         schedule_to_close_timeout: wire(options.schedule_to_close),
         schedule_to_start_timeout: wire(options.schedule_to_start),
         start_to_close_timeout: wire(start_to_close),
-        heartbeat_timeout: wire(options.heartbeat.or(watch)),
+        heartbeat_timeout: wire(options.heartbeat),
         retry_policy: Some(policy.wire.clone()),
         request_eager_execution: queue == own_queue,
         priority: options.priority.as_ref().map(Priority::to_wire),

@@ -1,6 +1,6 @@
 //! What a program knows: its workflows, its activities, and how activities are run by default.
 
-use std::{any::TypeId, collections::BTreeMap, time::Duration};
+use std::{any::TypeId, collections::BTreeMap};
 
 use super::definition::Workflow;
 use crate::{
@@ -16,8 +16,6 @@ pub(crate) struct Registry {
     names: BTreeMap<TypeId, String>,
     /// How activities are run that neither their call nor their registration says it of.
     pub(crate) defaults: ActivityOptions,
-    /// When a worker of a server that is not heard of counts as lost.
-    pub(crate) lost_after: Option<Duration>,
 }
 
 impl Registry {
@@ -62,16 +60,5 @@ impl Registry {
             None => call,
         };
         call.or(&self.defaults)
-    }
-
-    /// How often at least the worker of an attempt must be heard of, if neither its code is to say so
-    /// nor its time is over as soon. Only workers of this SDK do it by themselves, so it is not for
-    /// activities that others have.
-    pub(crate) fn watch(&self, activity: &str, options: &ActivityOptions) -> Option<Duration> {
-        let span = self.lost_after.filter(|_| self.activities.contains_key(activity))?;
-        let limits = [options.start_to_close, options.schedule_to_close];
-        let is_noticed =
-            options.heartbeat.is_some() || limits.iter().flatten().any(|it| *it <= span);
-        (!is_noticed).then_some(span)
     }
 }

@@ -6,11 +6,11 @@ use std::{
 };
 
 use http::{HeaderMap, header::AUTHORIZATION};
-use steadfast_engine::{ATTEMPT_KEYS, Engine, Error};
+use steadfast_engine::{Engine, Error};
 use tonic::{Code, Status};
 
 use super::{
-    deadline,
+    deadline, own_worker,
     status::{denied, status},
 };
 use crate::{
@@ -62,7 +62,13 @@ impl Door {
             Some(span) => self.engine.within(deadline::for_us(span)),
             None => self.engine.clone(),
         };
-        let engine = if wants_keys(headers) { engine.with_attempt_keys() } else { engine };
+        let engine = match own_worker::of(headers) {
+            Ok(None) => engine,
+            Ok(Some(worker)) => worker.introduce(&engine),
+            Err(bad) => {
+                return Err(self.turned_away(row, Status::invalid_argument(bad.to_string())));
+            }
+        };
         let engine = if is_sdk(headers) { engine.with_task_under_way() } else { engine };
         Ok(Call::begin(row, engine, Arc::clone(&self.metrics)))
     }
@@ -84,11 +90,6 @@ impl Door {
 }
 
 const NO_TIME: &str = "the call came with no time left (grpc-timeout is 0): nothing was done";
-
-/// Whether the caller is a worker that wants the idempotency keys and fences of its attempts.
-fn wants_keys(headers: &HeaderMap) -> bool {
-    headers.get(ATTEMPT_KEYS).is_some_and(|said| said == "true")
-}
 
 /// Whether the caller may be a worker: an SDK says so by its name, and so do programs for people, which
 /// want to see what is written.

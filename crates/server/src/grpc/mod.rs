@@ -11,6 +11,7 @@ mod door;
 mod frame;
 mod gzip;
 mod operator;
+mod own_worker;
 mod services;
 mod status;
 mod together;

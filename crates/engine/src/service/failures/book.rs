@@ -72,7 +72,7 @@ impl Engine {
         let _turn = books.turn().await;
         let namespace = self.namespace(namespace)?;
         let mut book = (*books.of(&namespace.id)).clone();
-        if let Some(seen) = self.seen_book {
+        if let Some(seen) = self.caller.seen_book {
             book.check_seen(seen)?;
         }
         let now = self.now();
