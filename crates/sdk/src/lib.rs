@@ -2,7 +2,7 @@
 //!
 //! A workflow is an async function that survives crashes: what it has done is in its history, and
 //! when the process is back it goes on where it was. What touches the world is done in activities,
-//! async functions too, which are tried again by a policy.
+//! functions too, async or plain, which are tried again by a policy.
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -74,7 +74,7 @@ mod worker;
 mod workflow;
 
 pub use activity::{
-    Activity, ActivityContext, ActivityFn, ActivityInfo, ActivityOptions, ActivityToken,
+    Activity, ActivityContext, ActivityFn, ActivityInfo, ActivityOptions, ActivityToken, Blocking,
     InvalidToken, WithContext, WithoutContext,
 };
 pub use app::{App, AppBuilder, StartError, Synchronous};

@@ -15,6 +15,7 @@ mod metadata;
 mod orchestration;
 mod pace;
 mod peers;
+mod plain;
 mod properties;
 mod refusing;
 mod schedules;

@@ -10,6 +10,7 @@ mod gone;
 mod http;
 mod keys;
 mod noise;
+mod own_worker;
 mod pages;
 mod refusals;
 mod story;

@@ -222,6 +222,11 @@ impl ActivityContext {
         if self.line.is_cancelled() { Err(Cancelled) } else { Ok(()) }
     }
 
+    /// Nobody waits for this attempt any more.
+    pub(super) fn give_up(&self) {
+        self.line.cancel();
+    }
+
     /// Waits until the activity is cancelled.
     pub async fn cancelled(&self) {
         self.line.cancelled().await;

@@ -17,16 +17,24 @@ use crate::{
 /// or the same without the context. Input and output are what serde can write and read; the error is
 /// a [`Failure`] or anything that turns into one.
 ///
+/// A plain `fn(&ActivityContext, Input)` is one, too, or `fn(Input)`. It runs on a thread of its own, which
+/// it may hold for as long as it likes: for work that computes, or that waits without `await`. It can be
+/// told that it is not wanted any more, but not be stopped: if it runs for long it should
+/// [ask](ActivityContext::check).
+///
 /// ```
 /// use steadfast::{Activity, ActivityContext, Failure};
 ///
 /// async fn with_context(ctx: ActivityContext, order: String) -> Result<u32, Failure> {
 ///     Ok(ctx.attempt())
 /// }
-/// async fn without(order: String) -> Result<String, std::io::Error> {
-///     std::fs::read_to_string(order)
+/// async fn without(order: String) -> Result<String, Failure> {
+///     Ok(format!("{order} is paid"))
 /// }
-/// let (one, other) = (Activity::new(with_context), Activity::new(without));
+/// fn plain(ctx: &ActivityContext, file: String) -> Result<String, std::io::Error> {
+///     std::fs::read_to_string(file)
+/// }
+/// let all = [Activity::new(with_context), Activity::new(without), Activity::new(plain)];
 /// ```
 pub trait ActivityFn<Shape>: Send + Sync + 'static {
     /// What it takes.

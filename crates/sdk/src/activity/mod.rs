@@ -1,11 +1,13 @@
-//! Activities: the steps that touch the world, each an async function.
+//! Activities: the steps that touch the world, each a function.
 
+mod blocking;
 mod context;
 mod definition;
 mod line;
 mod options;
 mod token;
 
+pub use blocking::Blocking;
 pub use context::{ActivityContext, ActivityInfo};
 pub use definition::{Activity, ActivityFn, WithContext, WithoutContext};
 pub use options::ActivityOptions;
