@@ -14,6 +14,7 @@ mod local;
 mod metadata;
 mod orchestration;
 mod pace;
+mod patches;
 mod peers;
 mod plain;
 mod properties;

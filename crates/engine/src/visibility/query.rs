@@ -154,6 +154,9 @@ impl<'a> Parser<'a> {
         }
         self.next += 1;
         let value = self.value(&subject)?;
+        if compare == Compare::NotEqual && is_searched(&subject.field) {
+            return Ok(not(Filter::Compare(subject.field, Compare::Equal, value)));
+        }
         Ok(Filter::Compare(subject.field, compare, value))
     }
 
@@ -322,9 +325,15 @@ fn not(filter: Filter) -> Filter {
     Filter::Not(Box::new(filter))
 }
 
+/// Whether a field is searched for values rather than compared. Then a negation is the plain opposite:
+/// who has none has not this one either.
+fn is_searched(field: &Field) -> bool {
+    matches!(field, Field::Custom(_, SearchType::KeywordList | SearchType::Text))
+}
+
 /// `NOT IN` and its like are operators: as with `!=`, a run without the attribute does not match.
 fn has_but_not(subject: Subject, filter: Filter) -> Filter {
-    if subject.is_always_set() {
+    if subject.is_always_set() || is_searched(&subject.field) {
         return not(filter);
     }
     let has = not(Filter::IsNull(subject.field));

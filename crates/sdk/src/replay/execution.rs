@@ -23,7 +23,9 @@ use steadfast_proto::{
 use super::{
     broken::Broken,
     ends::{child_end, end},
-    expect, local,
+    expect,
+    forgotten::Forgotten,
+    local,
     turns::{Turn, answers, is_command, turns},
     updates,
 };
@@ -32,7 +34,7 @@ use crate::{
     error::Failure,
     payload, span,
     workflow::Registry,
-    workflow::{Ending, Issued, Journal, MARKERS, Tasks, VALUE, WorkflowContext, WorkflowInfo},
+    workflow::{Ending, Issued, Journal, Marker, Tasks, WorkflowContext, WorkflowInfo},
 };
 
 /// A workflow task, as far as the code is concerned.
@@ -190,12 +192,8 @@ impl Execution {
         let mut state = self.journal.state();
         state.ahead.clear();
         for (_, attributes) in answers(next) {
-            if let E::MarkerRecordedEventAttributes(marker) = attributes
-                && MARKERS.contains(&marker.marker_name.as_str())
-            {
-                let value = marker.details.get(VALUE);
-                let value = value.and_then(|value| value.payloads.first()).cloned();
-                state.ahead.push_back((marker.marker_name.clone(), value));
+            if let E::MarkerRecordedEventAttributes(marker) = attributes {
+                state.ahead.extend(Marker::of(marker));
             }
         }
         let marks = answers(next).filter_map(|(id, attributes)| local::mark(id, attributes));
@@ -209,8 +207,12 @@ impl Execution {
         messages: &[protocol::Message],
     ) -> Result<(), Broken> {
         self.set_time(turn);
+        let mut forgotten = Forgotten::default();
         for event in &turn.events {
             if is_command(event) {
+                if forgotten.has(event, self.expected.front()) {
+                    continue;
+                }
                 let issued = self.expected.pop_front();
                 expect::check(issued.as_ref(), event)?;
                 self.record(event, issued.as_ref());

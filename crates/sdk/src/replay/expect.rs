@@ -59,7 +59,7 @@ fn differs(event: &HistoryEvent, code: String) -> NonDeterminism {
 }
 
 /// What has to be the same: the kind, and the name by which the follower events know it.
-fn fits(issued: &Issued, event: &HistoryEvent) -> bool {
+pub(crate) fn fits(issued: &Issued, event: &HistoryEvent) -> bool {
     let (Some(command), Some(event)) = (&issued.command.attributes, &event.attributes) else {
         return false;
     };

@@ -12,6 +12,7 @@ mod broken;
 mod ends;
 mod execution;
 mod expect;
+mod forgotten;
 mod local;
 mod turns;
 mod updates;

@@ -25,6 +25,7 @@ use super::{
     local::LocalActivityCall,
     marker,
     next::NextRun,
+    patch,
     saga::Saga,
     scope::{CancelScope, Cancellation, ROOT},
     signal::Signals,
@@ -404,7 +405,8 @@ impl WorkflowContext {
     }
 
     /// Whether changed code is to run: true for new runs, false for those that were already past
-    /// this point when the change came.
+    /// this point when the change came. The changes that a run has are listed in its search attribute
+    /// `TemporalChangeVersion`: runs without one are found by `TemporalChangeVersion != 'insure parcels'`.
     ///
     /// ```no_run
     /// # use steadfast::{Failure, WorkflowContext};
@@ -418,10 +420,12 @@ impl WorkflowContext {
     /// }
     /// ```
     pub fn patched(&self, id: &str) -> bool {
-        marker::patched(self, id)
+        patch::patched(self, id)
     }
 
-    /// Says that all runs from before a change are done, so that only the new code is left.
+    /// Says that all runs from before a change are done, so that only the new code is left. When all
+    /// runs are done that were begun before this was said, it need not be said any more: runs in which it
+    /// was said replay without it.
     ///
     /// ```no_run
     /// # use steadfast::{Failure, WorkflowContext};
@@ -434,7 +438,7 @@ impl WorkflowContext {
     /// }
     /// ```
     pub fn deprecate_patch(&self, id: &str) {
-        marker::deprecate_patch(self, id);
+        patch::deprecate(self, id);
     }
 
     /// Who this run is.

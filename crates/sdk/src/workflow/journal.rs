@@ -11,17 +11,13 @@ use std::{
     time::SystemTime,
 };
 
-use steadfast_proto::{
-    command::Command,
-    common::{Payload, Payloads},
-    failure::Failure as Wire,
-    protocol,
-};
+use steadfast_proto::{command::Command, common::Payloads, failure::Failure as Wire, protocol};
 
 use super::{
     handlers::{Handlers, UpdateTurn},
     info::WorkflowInfo,
     locals::Locals,
+    marker::Marker,
     pending::OnCancel,
     registry::Registry,
     scope::{ROOT, Scopes},
@@ -130,7 +126,7 @@ pub(crate) struct State {
     /// How many updates were accepted and are under way.
     pub(crate) handling: u64,
     /// Markers that history holds for the commands of this turn.
-    pub(crate) ahead: VecDeque<(String, Option<Payload>)>,
+    pub(crate) ahead: VecDeque<Marker>,
     pub(crate) patches: BTreeMap<String, bool>,
     /// Who waits for a condition, and is asked again whenever something has happened.
     pub(crate) watchers: Vec<Waker>,

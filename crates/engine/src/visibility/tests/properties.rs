@@ -124,7 +124,13 @@ fn condition() -> impl Strategy<Value = Filter> {
         let ordered = is_word
             && !matches!(kind, SearchType::Bool | SearchType::KeywordList | SearchType::Text);
         let is_prefixed = is_word && kind == SearchType::Keyword;
-        let equalities = vec![Compare::Equal, Compare::NotEqual];
+        // What is searched for is not compared: its `!=` is read as the opposite of `=`.
+        let is_searched = matches!(kind, SearchType::KeywordList | SearchType::Text);
+        let equalities = if is_searched {
+            vec![Compare::Equal]
+        } else {
+            vec![Compare::Equal, Compare::NotEqual]
+        };
         let orders =
             vec![Compare::Less, Compare::LessOrEqual, Compare::Greater, Compare::GreaterOrEqual];
         let compares = if ordered { [equalities, orders].concat() } else { equalities };
