@@ -99,6 +99,8 @@ struct Work {
     workflow_id: String,
     key: Attempt,
     task: Task,
+    /// Within which time it must be heard of; zero if it need not be.
+    heard_within: Duration,
     manner: Manner,
     effect: Effect,
     /// Whether the engine may have heard how it went.
@@ -130,6 +132,7 @@ impl Work {
         record(&world, &workflow_id, &key, task, &given);
         let manner = if world.faults.are_over() { Manner::Good } else { manner(&mut chance) };
         let effect = effect(&world, home, &mut chance);
+        let heard_within = wire::span(given.heartbeat_timeout.as_ref());
         let (who, token) = (who.to_owned(), given.task_token);
         Some(Self {
             world,
@@ -139,6 +142,7 @@ impl Work {
             workflow_id,
             key,
             task,
+            heard_within,
             manner,
             effect,
             has_answered: false,
@@ -189,7 +193,7 @@ impl Work {
     /// Works for as long as it takes. Says whether it was asked to stop.
     async fn work(&mut self) -> bool {
         let mut left = Duration::from_millis(self.task.work_ms);
-        let beat = Duration::from_millis(self.task.heartbeat_ms / 3);
+        let beat = self.heard_within / 3;
         while !beat.is_zero() && left > beat {
             self.world.wait(beat).await;
             left -= beat;
@@ -366,14 +370,15 @@ fn record(
     given: &ws::PollActivityTaskQueueResponse,
 ) {
     let seen_at = world.clock.latest();
-    let mut timeout = task.start_to_close_ms;
-    if task.heartbeat_ms > 0 {
-        timeout = timeout.min(task.heartbeat_ms);
+    let mut timeout = Duration::from_millis(task.start_to_close_ms);
+    let heard_within = wire::span(given.heartbeat_timeout.as_ref());
+    if !heard_within.is_zero() {
+        timeout = timeout.min(heard_within);
     }
     let started_at = wire::instant(given.started_time.as_ref());
     let delivery = Delivery {
         workflow_id: workflow_id.to_owned(),
-        over_at: started_at.after(Duration::from_millis(timeout)),
+        over_at: started_at.after(timeout),
         completed: None,
     };
     let mut book = world.ledger.book();
@@ -402,7 +407,10 @@ fn record(
 }
 
 fn effect(world: &World, home: Home, chance: &mut Chance) -> Effect {
-    if home == Home::Elsewhere || !world.host.disk().takes_asides() || !chance.percent(70) {
+    if matches!(home, Home::Elsewhere(_))
+        || !world.host.disk().takes_asides()
+        || !chance.percent(70)
+    {
         return Effect::Nothing;
     }
     let is_bad = chance.percent(25) && !world.faults.are_over();

@@ -47,7 +47,7 @@ pub(super) async fn run(world: Arc<World>, number: u64) {
     let who = format!("flow-{number}");
     let chance = world.chance.child(&who);
     let family = Family::of(&world, &who);
-    let (home, cache) = (Home::Elsewhere, BTreeMap::new());
+    let (home, cache) = (Home::Elsewhere(Duration::ZERO), BTreeMap::new());
     let mut worker =
         Worker { world: Arc::clone(&world), who, home, chance, lives: 0, tasks: 0, cache };
     loop {
