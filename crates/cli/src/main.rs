@@ -6,7 +6,7 @@
 //!     └──── as config says, which is put together from flags, environment and file
 //!   key ─── keys for those who may come in
 //!   dev ─── the same for tests: in memory, gone when it stops
-//!   workflow, activity, schedule, namespace, task_queue, batch, operator
+//!   workflow, activity, schedule, namespace, task_queue, worker, batch, operator
 //!     └──── call a server (client), answer with tables or JSON (output)
 //!   errors, attempts, park, resume, ack, retry, resume_policy, resume_job, policy, settings,
 //!   webhook
@@ -55,6 +55,7 @@ mod threads;
 mod time;
 mod trouble;
 mod webhook;
+mod worker;
 mod workflow;
 
 use std::{future::Future, process::ExitCode};
@@ -89,6 +90,7 @@ fn run(command: Command) -> Result<()> {
         Command::Schedule(args) => calling(schedule::run(&args)),
         Command::Namespace(args) => calling(namespace::run(&args)),
         Command::TaskQueue(args) => calling(task_queue::run(&args)),
+        Command::Worker(args) => calling(worker::run(&args)),
         Command::Batch(args) => calling(batch::run(&args)),
         Command::Operator(args) => calling(operator::run(&args)),
         Command::Errors(args) => calling(errors::run(&args)),
@@ -131,6 +133,7 @@ enum Command {
     Schedule(Box<schedule::Args>),
     Namespace(Box<namespace::Args>),
     TaskQueue(Box<task_queue::Args>),
+    Worker(Box<worker::Args>),
     Batch(Box<batch::Args>),
     Operator(Box<operator::Args>),
     Errors(Box<errors::Args>),

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use steadfast_engine::Timestamp;
 use steadfast_proto::prost_types;
 
 /// Longer than anybody needs to wait at a time.
@@ -30,6 +31,12 @@ pub(crate) fn limit(span: Option<&prost_types::Duration>) -> Option<Duration> {
 pub(crate) fn time_to_wire(time: SystemTime) -> prost_types::Timestamp {
     let span = to_wire(time.duration_since(UNIX_EPOCH).unwrap_or_default());
     prost_types::Timestamp { seconds: span.seconds, nanos: span.nanos }
+}
+
+/// An instant for the wire.
+pub(crate) fn instant_to_wire(at: Timestamp) -> prost_types::Timestamp {
+    let nanos = u64::try_from(at.nanos()).unwrap_or_default();
+    time_to_wire(UNIX_EPOCH + Duration::from_nanos(nanos))
 }
 
 /// A time from the wire.

@@ -9,6 +9,7 @@ mod rust_sdk;
 mod rust_sdk_crashes;
 mod rust_sdk_lost;
 mod rust_sdk_more;
+mod rust_sdk_told;
 mod schedules;
 mod server;
 mod troubles;

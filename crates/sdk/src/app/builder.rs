@@ -393,6 +393,7 @@ impl AppBuilder {
             namespace: self.namespace.clone(),
             task_queue: self.task_queue.clone(),
             identity: identity.clone(),
+            key: fresh_id().to_string(),
             activities_at_once: self.activities_at_once,
             activities_per_second: self.activities_per_second,
             queue_activities_per_second: self.queue_activities_per_second,

@@ -111,6 +111,7 @@ calls! {
     query_workflow: QueryWorkflowRequest -> QueryWorkflowResponse;
     record_activity_task_heartbeat: RecordActivityTaskHeartbeatRequest -> RecordActivityTaskHeartbeatResponse;
     record_activity_task_heartbeat_by_id: RecordActivityTaskHeartbeatByIdRequest -> RecordActivityTaskHeartbeatByIdResponse;
+    record_worker_heartbeat: RecordWorkerHeartbeatRequest -> RecordWorkerHeartbeatResponse;
     request_cancel_workflow_execution: RequestCancelWorkflowExecutionRequest -> RequestCancelWorkflowExecutionResponse;
     reset_workflow_execution: ResetWorkflowExecutionRequest -> ResetWorkflowExecutionResponse;
     respond_activity_task_canceled: RespondActivityTaskCanceledRequest -> RespondActivityTaskCanceledResponse;
@@ -122,6 +123,7 @@ calls! {
     respond_query_task_completed: RespondQueryTaskCompletedRequest -> RespondQueryTaskCompletedResponse;
     respond_workflow_task_completed: RespondWorkflowTaskCompletedRequest -> RespondWorkflowTaskCompletedResponse;
     respond_workflow_task_failed: RespondWorkflowTaskFailedRequest -> RespondWorkflowTaskFailedResponse;
+    shutdown_worker: ShutdownWorkerRequest -> ShutdownWorkerResponse;
     start_workflow_execution: StartWorkflowExecutionRequest -> StartWorkflowExecutionResponse;
     terminate_workflow_execution: TerminateWorkflowExecutionRequest -> TerminateWorkflowExecutionResponse;
     update_schedule: UpdateScheduleRequest -> UpdateScheduleResponse;

@@ -30,6 +30,11 @@ impl Attempts {
         self.lock().remove(key);
     }
 
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.lock().len()
+    }
+
     /// Tells an attempt in this worker that its activity is cancelled, without waiting for its next
     /// heartbeat.
     pub(super) fn cancel(&self, run_id: &str, activity_id: &str) {

@@ -51,6 +51,7 @@ pub(crate) async fn run(shared: &Arc<Shared>, mut task: ws::PollActivityTaskQueu
         None => Ended::Said(Err(unknown(shared, &context.info().activity_type))),
     };
     shared.attempts.remove(&key);
+    shared.report.attempts.count(matches!(ended, Ended::Said(Ok(_))));
     if let Ended::Said(result) = ended {
         if result.as_ref().is_err_and(Failure::is_later) {
             return Heard { token: &token, line: &line, rhythm }.left(shared).await;

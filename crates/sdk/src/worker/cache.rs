@@ -39,6 +39,11 @@ impl Cache {
         Self { room, kept: Mutex::default() }
     }
 
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.lock().by_run.len()
+    }
+
     /// Takes an execution out. Whoever has it is the only one.
     ///
     /// Its last answer may be on its way; whether the engine had it shows in the history that the next

@@ -12,6 +12,7 @@ mod cache;
 mod local;
 mod pace;
 mod pulse;
+mod report;
 mod room;
 mod workflows;
 
@@ -24,7 +25,7 @@ use tokio::{
     task::JoinSet,
 };
 
-use self::{activities::Attempts, cache::Cache, pulse::Pulse, room::Room};
+use self::{activities::Attempts, cache::Cache, pulse::Pulse, report::Report, room::Room};
 use crate::{activity::Surroundings, codec::Codec, door::Door, state::States, workflow::Registry};
 
 /// How much a worker does at once.
@@ -33,6 +34,8 @@ pub(crate) struct Settings {
     pub(crate) namespace: String,
     pub(crate) task_queue: String,
     pub(crate) identity: String,
+    /// Names this very worker, which identities may not.
+    pub(crate) key: String,
     pub(crate) activities_at_once: usize,
     /// Of this worker.
     pub(crate) activities_per_second: Option<f64>,
@@ -55,6 +58,7 @@ pub(crate) struct Shared {
     cache: Cache,
     attempts: Attempts,
     pulse: Pulse,
+    report: Report,
     slots: Room,
     /// Room for local activities, apart from the others: a poll for those holds its room.
     local_slots: Semaphore,
@@ -89,6 +93,7 @@ impl Worker {
             cache: Cache::new(settings.cached_workflows),
             attempts: Attempts::default(),
             pulse: Pulse::default(),
+            report: Report::new(clock.now()),
             slots: room,
             local_slots: Semaphore::new(settings.activities_at_once),
             busy: Arc::new(Semaphore::new(BUSY_MAX)),
@@ -97,6 +102,10 @@ impl Worker {
             states,
             stop: stopped,
         });
+        if let Some(pulse) = shared.pulse.of(&shared.door) {
+            let repeat = report::repeat(Arc::clone(&shared), pulse.door().clone());
+            drop(pulse.runtime().spawn(repeat));
+        }
         let mut pollers = JoinSet::new();
         let (workflows, activities) = shared.registry.names();
         for _ in 0..shared.settings.pollers {
@@ -117,12 +126,12 @@ impl Worker {
         let _ = self.stop.send(true);
         while self.pollers.join_next().await.is_some() {}
         let Shared { slots, busy, .. } = &*self.shared;
-        let done = async {
-            slots.empty().await;
+        let answered = async {
             let _answers = busy.acquire_many(u32::try_from(BUSY_MAX).unwrap_or(u32::MAX)).await;
+            report::leave(&self.shared).await;
         };
         tokio::select! {
-            () = done => {}
+            _ = futures_util::future::join(answered, slots.empty()) => {}
             () = self.shared.clock.sleep(patience) => {}
         }
     }

@@ -211,6 +211,7 @@ async fn complete(
         return Err(error);
     }
     let mut response = shared.door.respond_workflow_task_completed(request).await?;
+    shared.report.tasks.count(true);
     for activity_id in answer.cancelled {
         shared.attempts.cancel(&run.run_id, &activity_id);
     }
@@ -252,6 +253,7 @@ async fn fail(
         error = %broken,
         "a workflow cannot go on with this code"
     );
+    shared.report.tasks.count(false);
     let request = ws::RespondWorkflowTaskFailedRequest {
         task_token,
         cause: broken.cause().into(),
@@ -323,7 +325,7 @@ fn normal(shared: &Shared) -> TaskQueue {
     TaskQueue { name: shared.settings.task_queue.clone(), ..TaskQueue::default() }
 }
 
-fn sticky(shared: &Shared) -> TaskQueue {
+pub(super) fn sticky(shared: &Shared) -> TaskQueue {
     TaskQueue {
         name: format!("{}/{}", shared.settings.task_queue, shared.settings.identity),
         kind: TaskQueueKind::Sticky.into(),
