@@ -3,6 +3,8 @@
 //! ```text
 //!   door ──▶ workflows ──▶ cache of executions ──▶ answer ──▶ door
 //!     └────▶ activities ──▶ attempts, so many at once ──▶ result ──▶ door
+//!                              │ heartbeats                report: how it does, that it goes
+//!                              └────────▶ pulse ──▶ a door of its own, at a server ◀──┘
 //! ```
 
 mod activities;
