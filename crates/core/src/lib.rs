@@ -85,7 +85,8 @@ pub use steadfast_retry::Timestamp;
 pub use suspicion::{Company, Suspicion, Unknown};
 pub use table::{Row, Table};
 pub use task_header::{
-    ATTEMPT_KEYS, FENCE_HEADER, IDEMPOTENCY_HEADER, LEAVES, SILENCE_MAX, SPOKEN_FOR_HEADER,
+    ATTEMPT_KEYS, FENCE_HEADER, IDEMPOTENCY_HEADER, LEAVES, SILENCE_LONGEST, SILENCE_MAX,
+    SPOKEN_FOR_HEADER,
 };
 pub use transition::{
     Aborted, Attempt, AttemptOutcome, Effect, EndedActivity, Transition, UpdateProgress,

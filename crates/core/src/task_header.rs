@@ -3,6 +3,8 @@
 //! The key and the fence are only for workers that want them: a codec that reads headers may refuse
 //! what it did not write itself. They are in the encoding that every SDK has.
 
+use std::time::Duration;
+
 use steadfast_proto::common::{Header, Payload};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -14,6 +16,8 @@ pub const ATTEMPT_KEYS: &str = "steadfast-attempt-keys";
 /// What such a worker says too if it gives signs of life by itself: after how many milliseconds of
 /// silence it counts as lost. Its attempts are ended then, unless the workflow asks for heartbeats.
 pub const SILENCE_MAX: &str = "steadfast-silence-max";
+/// The longest such silence. Whoever may be silent for longer is not watched.
+pub const SILENCE_LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 /// What it says, with the value `true`, in the heartbeat with which it leaves an attempt to somebody
 /// else: from then on nobody is waited for but whoever ends it.
 pub const LEAVES: &str = "steadfast-leaves";

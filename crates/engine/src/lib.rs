@@ -57,7 +57,7 @@ pub use histogram::Histogram;
 pub use limits::Limits;
 pub use service::{AsideError, Change, Engine, Moved, Preview, Unwell};
 pub use steadfast_core::{
-    ATTEMPT_KEYS, FENCE_HEADER, IDEMPOTENCY_HEADER, LEAVES, SILENCE_MAX, SPOKEN_FOR_HEADER,
-    Timestamp, failure, policy,
+    ATTEMPT_KEYS, FENCE_HEADER, IDEMPOTENCY_HEADER, LEAVES, SILENCE_LONGEST, SILENCE_MAX,
+    SPOKEN_FOR_HEADER, Timestamp, failure, policy,
 };
 pub use webhooks::{PostError, Posted, Undelivered, Webhooks};

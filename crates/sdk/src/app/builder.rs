@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use steadfast_engine::{Clock, Engine, Limits, OpenError, Options, SystemClock};
+use steadfast_engine::{Clock, Engine, Limits, OpenError, Options, SILENCE_LONGEST, SystemClock};
 use steadfast_store::{
     Memory, Sqlite, Store,
     sqlite::{Options as SqliteOptions, Synchronous},
@@ -424,7 +424,7 @@ impl AppBuilder {
                 return Err(StartError::Rate { option, rate });
             }
         }
-        let sense = LOST_AFTER_MIN..=LOST_AFTER_MAX;
+        let sense = LOST_AFTER_MIN..=SILENCE_LONGEST;
         if let Some(span) = self.access.lost_after.filter(|span| !sense.contains(span)) {
             return Err(StartError::LostAfter { span });
         }
@@ -488,6 +488,5 @@ const REMOTE_POLLERS: usize = 5;
 /// its start is durable, so as many as there are polls share one commit.
 const EMBEDDED_POLLERS: usize = 64;
 
-/// What a server takes for the silence of a worker.
+/// A server counts the silence of a worker in milliseconds.
 const LOST_AFTER_MIN: Duration = Duration::from_millis(1);
-const LOST_AFTER_MAX: Duration = Duration::from_secs(24 * 60 * 60);

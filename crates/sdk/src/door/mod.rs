@@ -161,20 +161,14 @@ impl Door {
         }
     }
 
-    /// Leaves an attempt to somebody else, with what was said of it last.
-    pub(crate) async fn leave_activity_task(
-        &self,
-        mut request: ws::RecordActivityTaskHeartbeatRequest,
-    ) -> Result<(), Error> {
-        self.codec.encode(&mut request)?;
-        match &self.way {
-            Way::Embedded(engine) => {
-                let engine = engine.leaving();
-                Box::pin(engine.record_activity_task_heartbeat(request)).await.map(drop)
-            }
+    /// The same way, for a worker that leaves what it records a heartbeat of to somebody else.
+    pub(crate) fn leaving(&self) -> Self {
+        let way = match &self.way {
+            Way::Embedded(engine) => Way::Embedded(engine.leaving()),
             #[cfg(feature = "remote")]
-            Way::Remote(remote) => Box::pin(remote.leave_activity_task(request)).await,
-        }
+            Way::Remote(remote) => Way::Remote(Box::new(remote.leaving())),
+        };
+        Self { way, codec: self.codec.clone() }
     }
 
     /// The same way over a connection of its own, which belongs to the runtime of whoever calls.

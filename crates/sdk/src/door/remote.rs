@@ -14,7 +14,6 @@ use steadfast_proto::{
     prost::{Message as _, Name},
     prost_types::Any,
     rpc,
-    workflowservice::RecordActivityTaskHeartbeatRequest,
 };
 use tonic::{
     Request, Status,
@@ -35,6 +34,8 @@ pub(crate) struct Remote {
     authorization: Option<MetadataValue<Ascii>>,
     /// After how many milliseconds of silence whoever calls counts as lost, if it does.
     silence_max: Option<MetadataValue<Ascii>>,
+    /// Whether whoever calls leaves the attempt that it speaks of to somebody else.
+    leaves: bool,
     /// How long the server may be away before a call fails.
     patience: Duration,
 }
@@ -71,7 +72,13 @@ impl Remote {
         let silence_max = silence_max.transpose()?;
         let (client, operator) = clients(&endpoint);
         let patience = access.patience;
-        Ok(Self { endpoint, client, operator, authorization, silence_max, patience })
+        let leaves = false;
+        Ok(Self { endpoint, client, operator, authorization, silence_max, leaves, patience })
+    }
+
+    /// The same server, for a worker that leaves the attempt that it speaks of to somebody else.
+    pub(super) fn leaving(&self) -> Self {
+        Self { leaves: true, ..self.clone() }
     }
 
     /// The same server, over a connection of its own.
@@ -99,19 +106,6 @@ impl Remote {
         again::until_answered(self.patience, request, call).await
     }
 
-    pub(super) async fn leave_activity_task(
-        &self,
-        request: RecordActivityTaskHeartbeatRequest,
-    ) -> Result<(), Error> {
-        let call = |request| async {
-            let mut request = self.request(request);
-            request.metadata_mut().insert(LEAVES, MetadataValue::from_static("true"));
-            let called = self.client().record_activity_task_heartbeat(request).await;
-            called.map(drop).map_err(|status| error(&status))
-        };
-        again::until_answered(self.patience, request, call).await
-    }
-
     pub(super) fn request<T>(&self, message: T) -> Request<T> {
         let mut request = Request::new(message);
         if let Some(key) = &self.authorization {
@@ -120,6 +114,9 @@ impl Remote {
         request.metadata_mut().insert(ATTEMPT_KEYS, MetadataValue::from_static("true"));
         if let Some(millis) = &self.silence_max {
             request.metadata_mut().insert(SILENCE_MAX, millis.clone());
+        }
+        if self.leaves {
+            request.metadata_mut().insert(LEAVES, MetadataValue::from_static("true"));
         }
         // The longest call is a long poll.
         request.set_timeout(LONGEST);

@@ -41,20 +41,18 @@ pub(crate) async fn run(shared: &Arc<Shared>, mut task: ws::PollActivityTaskQueu
     let token = std::mem::take(&mut task.task_token);
     let key = (info.run_id.clone(), info.activity_id.clone());
     let line = Arc::new(Line::after(before));
+    let heard = Heard { token: &token, line: &line, rhythm };
     shared.attempts.add(key.clone(), Arc::clone(&line));
     let context = ActivityContext::new(info, Arc::clone(&line), shared.surroundings());
     let ended = match shared.registry.activity(&context.info().activity_type) {
-        Some(activity) => {
-            let heard = Heard { token: &token, line: &line, rhythm };
-            watch(shared, &task, activity.run(context, input), heard).await
-        }
+        Some(activity) => watch(shared, &task, activity.run(context, input), heard).await,
         None => Ended::Said(Err(unknown(shared, &context.info().activity_type))),
     };
     shared.attempts.remove(&key);
     shared.report.attempts.count(matches!(ended, Ended::Said(Ok(_))));
     if let Ended::Said(result) = ended {
         if result.as_ref().is_err_and(Failure::is_later) {
-            return Heard { token: &token, line: &line, rhythm }.left(shared).await;
+            return heard.left(shared).await;
         }
         let result = match (result, line.take_writes()) {
             (Ok(result), writes) if !writes.is_empty() => {

@@ -101,21 +101,17 @@ impl Heard<'_> {
 
     /// Leaves the attempt to somebody else, who will end it. What it said last is told with it.
     pub(super) async fn left(self, shared: &Shared) {
-        let mut failures = 0;
+        let (door, mut failures) = (shared.door.leaving(), 0);
         loop {
             let (_, details) = self.line.said();
-            let left = match request(shared, self.token, details) {
-                Ok(request) => shared.door.leave_activity_task(request).await,
-                Err(error) => Err(error),
-            };
-            match left {
+            match beat(shared, &door, self.token, details).await {
                 Err(error) if shared.door.asks_again(&error) => shared.pause(&mut failures).await,
                 Err(error) => {
                     // Somebody was very quick, or the attempt is not wanted any more.
                     tracing::debug!(%error, "an attempt could not be left to somebody else");
                     return;
                 }
-                Ok(()) => return,
+                Ok(_) => return,
             }
         }
     }
@@ -127,14 +123,6 @@ async fn beat(
     token: &[u8],
     details: Option<Payloads>,
 ) -> Result<RecordActivityTaskHeartbeatResponse, Error> {
-    door.record_activity_task_heartbeat(request(shared, token, details)?).await
-}
-
-fn request(
-    shared: &Shared,
-    token: &[u8],
-    details: Option<Payloads>,
-) -> Result<RecordActivityTaskHeartbeatRequest, Error> {
     let mut request = RecordActivityTaskHeartbeatRequest {
         task_token: token.to_vec(),
         details,
@@ -143,7 +131,7 @@ fn request(
         ..RecordActivityTaskHeartbeatRequest::default()
     };
     shared.codec.encode(&mut request)?;
-    Ok(request)
+    door.record_activity_task_heartbeat(request).await
 }
 
 /// The longest time between heartbeats that are told.

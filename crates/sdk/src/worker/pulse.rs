@@ -29,36 +29,33 @@ impl Pulse {
     /// The thread, if `door` leads to a server. An engine in this process is no further away from
     /// there, and time in tests is that of their runtime.
     pub(super) fn of(&self, door: &Door) -> Option<&Beating> {
-        let start = || match Beating::start(door).transpose() {
-            Ok(beating) => beating,
-            Err(error) => {
+        if door.engine().is_some() {
+            return None;
+        }
+        let start = || {
+            let warn = |error: &io::Error| {
                 tracing::warn!(%error, "no thread for signs of life: code must not hold its own");
-                None
-            }
+            };
+            Beating::start(door).inspect_err(warn).ok()
         };
         self.0.get_or_init(start).as_ref()
     }
 }
 
 impl Beating {
-    fn start(door: &Door) -> Option<io::Result<Self>> {
-        let started = || {
-            let runtime = Builder::new_current_thread().enable_all().build()?;
-            let handle = runtime.handle().clone();
-            let (until, ended) = oneshot::channel::<Infallible>();
-            // What it waits for never comes: an error is the end.
-            let beat = move || drop(runtime.block_on(ended));
-            thread::Builder::new().name("steadfast-pulse".to_owned()).spawn(beat)?;
-            Ok((handle, until))
-        };
-        if door.engine().is_some() {
-            return None;
-        }
-        Some(started().map(|(runtime, until)| {
-            // The connection belongs to the runtime in which it is made.
+    fn start(door: &Door) -> io::Result<Self> {
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let handle = runtime.handle().clone();
+        // The connection belongs to the runtime in which it is made.
+        let door = {
             let _within = runtime.enter();
-            Self { door: door.apart(), runtime: runtime.clone(), _until: until }
-        }))
+            door.apart()
+        };
+        let (until, ended) = oneshot::channel::<Infallible>();
+        // What it waits for never comes: an error is the end.
+        let beat = move || drop(runtime.block_on(ended));
+        thread::Builder::new().name("steadfast-pulse".to_owned()).spawn(beat)?;
+        Ok(Self { runtime: handle, door, _until: until })
     }
 
     pub(super) fn runtime(&self) -> &Handle {

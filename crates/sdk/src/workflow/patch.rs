@@ -75,9 +75,11 @@ fn note(ctx: &WorkflowContext, mark: Option<Marker>) {
 
 /// Lists the changes that the run has.
 fn list(ctx: &WorkflowContext) {
-    let patches = ctx.journal.state().patches.clone();
-    let list: Vec<_> = patches.iter().filter(|(_, is_new)| **is_new).map(|(id, _)| id).collect();
-    let bytes: usize = list.iter().map(|id| id.len()).sum();
+    let list: Vec<String> = {
+        let state = ctx.journal.state();
+        state.patches.iter().filter(|(_, is_new)| **is_new).map(|(id, _)| id.clone()).collect()
+    };
+    let bytes: usize = list.iter().map(String::len).sum();
     if bytes <= LIST_BYTES_MAX {
         // Strings can always be written.
         let _ = ctx.upsert_search_attribute(LIST, &list);

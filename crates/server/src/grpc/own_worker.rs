@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use http::HeaderMap;
-use steadfast_engine::{ATTEMPT_KEYS, Engine, LEAVES, SILENCE_MAX};
+use steadfast_engine::{ATTEMPT_KEYS, Engine, LEAVES, SILENCE_LONGEST, SILENCE_MAX};
 
 /// A caller that wants the idempotency keys and fences of its attempts.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -48,9 +48,6 @@ fn silence(said: &http::HeaderValue) -> Result<Duration, BadSilence> {
     let span = Duration::from_millis(millis);
     (!span.is_zero() && span <= SILENCE_LONGEST).then_some(span).ok_or_else(bad)
 }
-
-/// Whoever is silent for longer is not watched.
-const SILENCE_LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 #[cfg(test)]
 mod tests {
