@@ -1,6 +1,7 @@
 //! The doors as clients meet them: over real sockets, with the clients of the public API.
 
 mod api;
+mod buttons;
 mod common;
 mod deadlines;
 mod details;

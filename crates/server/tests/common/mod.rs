@@ -98,6 +98,12 @@ impl World {
         (status, serde_json::from_str(&body).expect("JSON"))
     }
 
+    /// What the HTTP door answers to a form: the head and the page.
+    pub(crate) async fn post(&self, path: &str, headers: &str, body: &str) -> (String, String) {
+        let form = "content-type: application/x-www-form-urlencoded\r\n";
+        self.exchange("POST", path, &format!("{form}{headers}"), body).await
+    }
+
     async fn exchange(
         &self,
         method: &str,
@@ -109,7 +115,7 @@ impl World {
         let mut stream = TcpStream::connect(address).await.expect("a connection");
         let length = body.len();
         let head = format!(
-            "{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\
+            "{method} {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\
              content-length: {length}\r\n{headers}\r\n"
         );
         stream.write_all(head.as_bytes()).await.expect("it is sent");

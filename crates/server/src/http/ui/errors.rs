@@ -2,10 +2,11 @@
 
 use axum::response::Response;
 use maud::{Markup, html};
-use steadfast_engine::{Code, Error, failures::ErrorId};
+use steadfast_engine::{Error, failures::ErrorId};
 use steadfast_store::{ErrorEntry, ErrorFilter, ErrorGroup, ErrorGroupRow, ErrorState, Order};
 
 use super::{
+    deeds,
     frame::{Frame, Section, page},
     link,
     run::SAID,
@@ -64,16 +65,18 @@ fn group_line(visit: &Visit, group: &ErrorGroupRow) -> Markup {
 }
 
 async fn one_group(visit: &Visit, print: &str) -> Result<Markup, Error> {
-    let fingerprint = u64::from_str_radix(print, 16)
-        .map_err(|_| Error::new(Code::InvalidArgument, "a fingerprint is 16 hexadecimal digits"))?;
-    let filter = ErrorFilter { fingerprint: Some(fingerprint), ..ErrorFilter::default() };
+    let filter =
+        ErrorFilter { fingerprint: Some(deeds::fingerprint(print)?), ..ErrorFilter::default() };
     let listed =
         visit.engine.list_errors(&visit.namespace, filter, Order::Backward, None, MOST).await?;
     Ok(html! {
         h1 { "Errors alike" }
         p { a href=(link::errors(&visit.namespace)) { "All errors" } }
         @if listed.errors.is_empty() { p.empty { "Nothing fails like that any more." } }
-        @else { (table(visit, &listed.errors)) }
+        @else {
+            (deeds::about_alike(visit, print, &listed.errors))
+            (table(visit, &listed.errors))
+        }
         @if listed.next.is_some() {
             p.faint { "There are more: " code { "steadfast errors --fingerprint " (print) } }
         }
@@ -111,7 +114,10 @@ fn line(visit: &Visit, error: &ErrorEntry) -> Markup {
                 }
             }
             td { (row.reason) }
-            td { code { (to_do(error)) } }
+            td {
+                (deeds::about_one(visit, error))
+                code.faint { (to_do(error)) }
+            }
         }
     }
 }

@@ -69,7 +69,7 @@ fn framed(status: StatusCode, frame: Frame<'_>, body: &Markup) -> Response {
         (CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
         (CACHE_CONTROL, HeaderValue::from_static("no-store")),
         (CONTENT_SECURITY_POLICY, HeaderValue::from_static(ALLOWED)),
-        (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+        (REFERRER_POLICY, HeaderValue::from_static("same-origin")),
         (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
     ];
     (status, headers, page.into_string()).into_response()

@@ -7,12 +7,15 @@
 //!     …/{namespace}/errors                errors: what fails alike, and each of it
 //! ```
 //!
-//! A page is made by the server and shows what there is when it is asked for. It needs no script, and
-//! changes nothing: what can be done is on it as the command to type.
+//! A page is made by the server and shows what there is when it is asked for. It needs no script. What
+//! can be done is on it as a button and as the command to type; a button posts a form (form), which
+//! is carried out (deeds), and leads back to the page.
 
 mod attempts;
 mod chart;
+mod deeds;
 mod errors;
+mod form;
 mod frame;
 mod history;
 mod link;
@@ -34,8 +37,11 @@ pub(super) fn router() -> Router<Pages> {
         .route("/namespaces/{namespace}", get(namespaces::enter))
         .route("/namespaces/{namespace}/workflows", get(workflows::show))
         .route("/namespaces/{namespace}/workflows/{workflow}", get(run::show))
-        .route("/namespaces/{namespace}/workflows/{workflow}/{run}", get(run::show))
-        .route("/namespaces/{namespace}/errors", get(errors::show))
+        .route(
+            "/namespaces/{namespace}/workflows/{workflow}/{run}",
+            get(run::show).post(deeds::to_run),
+        )
+        .route("/namespaces/{namespace}/errors", get(errors::show).post(deeds::to_errors))
         .route(STYLE, get(style))
 }
 

@@ -14,7 +14,7 @@ use steadfast_proto::{
 use steadfast_store::{AttemptLog, ErrorEntry, ErrorFilter, Order};
 
 use super::{
-    attempts, errors,
+    attempts, deeds, errors,
     frame::{Frame, Section, page},
     history::{self, Events},
     link,
@@ -44,12 +44,15 @@ pub(super) async fn show(visit: Visit) -> Response {
     let body = html! {
         h1 { (seen.execution.workflow_id) " " (words::status(seen.info.status)) }
         (facts(&visit, &seen))
-        @if is_open { (live(&visit, &seen.execution, is_live)) }
+        @if is_open {
+            (live(&visit, &seen.execution, is_live))
+            (deeds::stopping(&visit, &seen.execution))
+        }
         @if !seen.errors.is_empty() {
             h2 { "What fails" }
             (errors::table(&visit, &seen.errors))
         }
-        (waits_for(&visit, &seen.described))
+        @if is_open { (waits_for(&visit, &seen.described)) }
         @if !seen.attempts.is_empty() {
             h2 { "Attempts" }
             @for log in &seen.attempts { (attempts::of(&visit, log)) }
@@ -79,9 +82,15 @@ async fn seen(visit: &Visit) -> Result<Seen, Error> {
     let listed =
         visit.engine.list_errors(&visit.namespace, filter, Order::Backward, None, ERRORS).await?;
     let errors = listed.errors.into_iter().filter(|it| it.identity.run_id == execution.run_id);
+    let mut attempts = visit.engine.workflow_attempts(&visit.namespace, &execution).await?;
+    if info.close_time.is_some() {
+        // What had been decided is not done any more.
+        let rows = attempts.iter_mut().flat_map(|log| &mut log.rows);
+        rows.for_each(|row| row.next_at = None);
+    }
     Ok(Seen {
         errors: errors.collect(),
-        attempts: visit.engine.workflow_attempts(&visit.namespace, &execution).await?,
+        attempts,
         events: history::read(visit, &execution, &info).await?,
         info,
         execution,

@@ -28,6 +28,8 @@ pub(super) struct Visit {
     pub(super) engine: Engine,
     pub(super) namespace: String,
     pub(super) now: Timestamp,
+    /// The page that is asked for, with its question.
+    pub(super) here: String,
     path: Vec<(String, String)>,
     question: Vec<(String, String)>,
     keys: Keys,
@@ -47,6 +49,7 @@ impl FromRequestParts<Pages> for Visit {
             engine: pages.engine.clone(),
             namespace: named(&path, "namespace").unwrap_or_default().to_owned(),
             now: pages.engine.now(),
+            here: parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default(),
             question: form_urlencoded::parse(question).into_owned().collect(),
             path,
             keys: pages.keys.clone(),
@@ -57,7 +60,7 @@ impl FromRequestParts<Pages> for Visit {
         } else {
             Place::Namespace(&visit.namespace)
         };
-        match visit.may_read(place) {
+        match visit.may(Right::Read, place) {
             Ok(()) => Ok(visit),
             Err(denied) => Err(turned_away(&denied)),
         }
@@ -82,11 +85,16 @@ impl Visit {
 
     /// Whether the visitor may look at a namespace.
     pub(super) fn may_see(&self, namespace: &str) -> bool {
-        self.may_read(Place::Namespace(namespace)).is_ok()
+        self.may(Right::Read, Place::Namespace(namespace)).is_ok()
     }
 
-    fn may_read(&self, place: Place<'_>) -> Result<(), Denied> {
-        self.keys.check(self.key.as_deref(), Wanted { right: Right::Read, place })
+    /// Whether the visitor may change what is in the namespace.
+    pub(super) fn may_change(&self) -> Result<(), Denied> {
+        self.may(Right::Write, Place::Namespace(&self.namespace))
+    }
+
+    fn may(&self, right: Right, place: Place<'_>) -> Result<(), Denied> {
+        self.keys.check(self.key.as_deref(), Wanted { right, place })
     }
 }
 
@@ -96,7 +104,8 @@ pub(super) fn refused(visit: &Visit, error: &Error) -> Response {
     frame::trouble(status, &visit.namespace, &error.message)
 }
 
-fn turned_away(denied: &Denied) -> Response {
+/// Why a visitor is not let in, as a page.
+pub(super) fn turned_away(denied: &Denied) -> Response {
     let status = api::denied_status(denied);
     let mut answer = frame::trouble(status, "", &denied.to_string());
     if status == StatusCode::UNAUTHORIZED {
@@ -115,6 +124,7 @@ fn key(headers: &HeaderMap) -> Option<Vec<u8>> {
     Some([b"Bearer ", login.get(colon + 1..)?].concat())
 }
 
-fn named<'a>(pairs: &'a [(String, String)], name: &str) -> Option<&'a str> {
+/// The first of these pairs that has this name.
+pub(super) fn named<'a>(pairs: &'a [(String, String)], name: &str) -> Option<&'a str> {
     pairs.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
 }
