@@ -6,6 +6,7 @@
 //!   promises ► the table in docs/promises.md against the tests that exist
 //!   sdk ─────► the official SDKs against a server process
 //!   compatibility ► the pages that are written from the code
+//!   dist ────► the server as it is given away
 //! ```
 //!
 //! Everything is plain Rust, so that a fresh clone needs nothing but a toolchain; only the
@@ -16,6 +17,7 @@
 
 mod ci;
 mod command;
+mod dist;
 mod pages;
 mod promises;
 mod sdk;
@@ -82,6 +84,11 @@ const VERBS: &[Verb] = &[
         about: "compare docs/compatibility.md and docs/configuration.md with the code (`--write` \
                 writes them)",
         run: pages::run,
+    },
+    Verb {
+        name: "dist",
+        about: "build the server as it is given away: laid out after what a driven one does",
+        run: dist::run,
     },
 ];
 

@@ -2,11 +2,16 @@
 
 use serde_json::json;
 use steadfast_engine::Limits;
-use steadfast_proto::history::history_event::Attributes as Event;
+use steadfast_proto::{
+    history::history_event::Attributes as Event,
+    schedule::{IntervalSpec, Schedule, ScheduleAction, ScheduleSpec, schedule_action::Action},
+    workflow::NewWorkflowExecutionInfo,
+    workflowservice as ws,
+};
 use steadfast_server::{Key, KeyHash, Keys, Options as Doors, Right};
 
 use crate::{
-    common::{NAMESPACE, World, doors, start},
+    common::{NAMESPACE, World, doors, seconds, start},
     failures::rig::survives,
 };
 
@@ -41,7 +46,8 @@ impl Form {
 /// What an attribute of the first mark that has it says.
 fn said(marks: &str, name: &str) -> String {
     let (_, rest) = marks.split_once(&format!("{name}=\"")).expect("such an attribute");
-    rest.split_once('"').expect("its end").0.replace("&amp;", "&")
+    let value = rest.split_once('"').expect("its end").0;
+    value.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&")
 }
 
 /// The server's own page as the sender.
@@ -186,6 +192,48 @@ async fn a_run_is_stopped_with_a_reason() {
 }
 
 #[tokio::test]
+async fn a_schedule_is_paused_set_going_and_triggered() {
+    let world = World::new().await;
+    let mut client = world.client().await;
+    let schedules = "/namespaces/default/schedules";
+    let (_, page) = world.get(schedules, "").await;
+    assert!(page.contains("There are no schedules"), "{page}");
+    let started = start("scheduled");
+    let action = NewWorkflowExecutionInfo {
+        workflow_id: started.workflow_id,
+        workflow_type: started.workflow_type,
+        task_queue: started.task_queue,
+        ..NewWorkflowExecutionInfo::default()
+    };
+    let action = ScheduleAction { action: Some(Action::StartWorkflow(action)) };
+    let hourly = IntervalSpec { interval: Some(seconds(3_600)), phase: None };
+    let spec = ScheduleSpec { interval: vec![hourly], ..ScheduleSpec::default() };
+    let create = ws::CreateScheduleRequest {
+        namespace: NAMESPACE.to_owned(),
+        schedule_id: "hourly <1>".to_owned(),
+        schedule: Some(Schedule { spec: Some(spec), action: Some(action), ..Schedule::default() }),
+        request_id: "create".to_owned(),
+        ..ws::CreateScheduleRequest::default()
+    };
+    client.create_schedule(create).await.expect("created");
+    let (_, page) = world.get(schedules, "").await;
+    assert!(page.contains("hourly &lt;1&gt;") && page.contains("min"), "{page}");
+    assert_eq!(press(&world, schedules, "pause", &[]).await, schedules);
+    let (_, page) = world.get(schedules, "").await;
+    assert!(page.contains(">Paused<") && page.contains("paused in the browser"), "{page}");
+    assert!(Form::with(&page, "pause").is_none(), "{page}");
+    press(&world, schedules, "unpause", &[]).await;
+    press(&world, schedules, "trigger", &[]).await;
+    let (_, page) = world.get(schedules, "").await;
+    assert!(page.contains(">Running<"), "{page}");
+    let (_, link) = page.split_once("/workflows/scheduled").expect("a link to what it started");
+    let link = link.split_once('"').expect("its end").0;
+    let run = format!("/namespaces/default/workflows/scheduled{link}");
+    let (head, page) = world.get(&run, "").await;
+    assert!(head.starts_with("HTTP/1.1 200 OK") && page.contains("Running"), "{head}\n{page}");
+}
+
+#[tokio::test]
 async fn what_cannot_be_done_is_told_and_changes_nothing() {
     let world = World::new().await;
     let here = from_here(&world);
@@ -197,6 +245,8 @@ async fn what_cannot_be_done_is_told_and_changes_nothing() {
         (ERRORS, "do=resume&fingerprint=00000000000000aa&spread=-1", 400, "spread: "),
         (ERRORS, "do=resume&fingerprint=00000000000000aa", 409, "nothing was done"),
         ("/namespaces/nowhere/errors", "do=resume&id=1-5", 404, "nowhere"),
+        ("/namespaces/default/schedules", "do=trigger&id=none", 404, "none"),
+        ("/namespaces/default/schedules", "do=dance&id=none", 400, "&quot;dance&quot;"),
         ("/namespaces/default/workflows/nobody/", "do=cancel", 404, "no such page"),
         ("/namespaces/default/workflows/nobody/0", "do=dance", 400, "&quot;dance&quot;"),
     ] {

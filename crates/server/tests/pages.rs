@@ -3,12 +3,14 @@
 use steadfast_engine::Limits;
 use steadfast_proto::{
     common::{Payload, Payloads},
+    enums::WorkerStatus,
+    worker::WorkerHeartbeat,
     workflowservice as ws,
 };
 use steadfast_server::{Key, KeyHash, Keys, Options as Doors, Right};
 
 use crate::{
-    common::{NAMESPACE, World, doors, execution, start},
+    common::{NAMESPACE, World, doors, execution, queue, start},
     failures::rig::survives,
 };
 
@@ -143,6 +145,42 @@ async fn workflows_are_found_by_query_and_page_by_page() {
         &page(&world, &format!("{list}/order{link}")).await,
         &["order/07 ? Running", "WorkflowExecutionStarted"],
     );
+}
+
+#[tokio::test]
+async fn workers_are_shown_with_the_way_to_what_they_work_for() {
+    let world = World::new().await;
+    let list = "/namespaces/default/workers";
+    tells(&page(&world, list).await, &["No worker has told of itself"]);
+    let heartbeat = WorkerHeartbeat {
+        worker_instance_key: "key-1".to_owned(),
+        worker_identity: "7@<host>".to_owned(),
+        task_queue: "Ada's queue".to_owned(),
+        sdk_name: "temporal-python".to_owned(),
+        sdk_version: "1.31.0".to_owned(),
+        status: WorkerStatus::Running.into(),
+        ..WorkerHeartbeat::default()
+    };
+    let beat = ws::RecordWorkerHeartbeatRequest {
+        namespace: NAMESPACE.to_owned(),
+        worker_heartbeat: vec![heartbeat],
+        ..ws::RecordWorkerHeartbeatRequest::default()
+    };
+    let mut client = world.client().await;
+    client.record_worker_heartbeat(beat).await.expect("heard");
+    let request = ws::StartWorkflowExecutionRequest {
+        task_queue: Some(queue("Ada's queue")),
+        ..start("order-1")
+    };
+    client.start_workflow_execution(request).await.expect("a start");
+    client.start_workflow_execution(start("order-2")).await.expect("a start");
+    let shown = page(&world, list).await;
+    tells(&shown, &["Running 7@&lt;host&gt; Ada's queue temporal-python 1.31.0"]);
+    let (_, link) = shown.split_once("/workflows?query=").expect("a link to its workflows");
+    let link = link.split_once('"').expect("its end").0;
+    let found = page(&world, &format!("/namespaces/default/workflows?query={link}")).await;
+    tells(&found, &["order-1"]);
+    assert!(!words(&found).contains("order-2"), "{found}");
 }
 
 #[tokio::test]

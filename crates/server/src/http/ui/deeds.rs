@@ -281,7 +281,8 @@ fn told(visit: &Visit, acted: &[Acted]) -> Response {
     )
 }
 
-fn unknown(name: &str) -> Error {
+/// A button that is on no page of ours.
+pub(super) fn unknown(name: &str) -> Error {
     invalid(format!("do: {name:?} is nothing that can be done here"))
 }
 

@@ -17,6 +17,8 @@ use super::{STYLE, link};
 pub(super) enum Section {
     Workflows,
     Errors,
+    Schedules,
+    Workers,
 }
 
 /// What is said about a page beside what is on it.
@@ -82,6 +84,8 @@ fn sections(frame: Frame<'_>) -> Markup {
         nav {
             a class=[class(Section::Workflows)] href=(link::workflows(frame.namespace)) { "Workflows" }
             a class=[class(Section::Errors)] href=(link::errors(frame.namespace)) { "Errors" }
+            a class=[class(Section::Schedules)] href=(link::schedules(frame.namespace)) { "Schedules" }
+            a class=[class(Section::Workers)] href=(link::workers(frame.namespace)) { "Workers" }
         }
     }
 }

@@ -15,6 +15,16 @@ pub(super) fn errors(namespace: &str) -> String {
     format!("/namespaces/{}/errors", segment(namespace))
 }
 
+/// The schedules of a namespace.
+pub(super) fn schedules(namespace: &str) -> String {
+    format!("/namespaces/{}/schedules", segment(namespace))
+}
+
+/// The workers of a namespace.
+pub(super) fn workers(namespace: &str) -> String {
+    format!("/namespaces/{}/workers", segment(namespace))
+}
+
 /// One run; the latest, if no run is named.
 pub(super) fn run(namespace: &str, workflow_id: &str, run_id: &str) -> String {
     let mut link = format!("{}/{}", workflows(namespace), segment(workflow_id));
@@ -31,6 +41,11 @@ pub(super) fn asking(page: &str, question: &[(&str, &str)]) -> String {
     text.extend_pairs(question.iter().filter(|(_, value)| !value.is_empty()));
     let text = text.finish();
     if text.is_empty() { page.to_owned() } else { format!("{page}?{text}") }
+}
+
+/// A text as it stands in a query.
+pub(super) fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\\', r"\\").replace('\'', "''"))
 }
 
 /// A token as it can be asked with: see [`Visit::token`](super::visit::Visit::token).
@@ -67,5 +82,6 @@ mod tests {
         assert_eq!(run("a b", "..", ""), "/namespaces/a%20b/workflows/%2E%2E");
         assert_eq!(asking("/x", &[("query", "a = 'b'"), ("page", "")]), "/x?query=a+%3D+%27b%27");
         assert_eq!(asking("/x", &[]), "/x");
+        assert_eq!(quoted(r"Ada's\queue"), r"'Ada''s\\queue'");
     }
 }

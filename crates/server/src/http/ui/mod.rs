@@ -5,6 +5,8 @@
 //!     …/{namespace}/workflows             workflows: found by a query
 //!     …/{namespace}/workflows/{id}/{run}  run: what it waits for, its attempts (chart), its history
 //!     …/{namespace}/errors                errors: what fails alike, and each of it
+//!     …/{namespace}/schedules             schedules: what they start and when
+//!     …/{namespace}/workers               workers: who works here
 //! ```
 //!
 //! A page is made by the server and shows what there is when it is asked for. It needs no script. What
@@ -21,8 +23,10 @@ mod history;
 mod link;
 mod namespaces;
 mod run;
+mod schedules;
 mod visit;
 mod words;
+mod workers;
 mod workflows;
 
 use axum::{Router, response::IntoResponse as _, routing::get};
@@ -42,6 +46,8 @@ pub(super) fn router() -> Router<Pages> {
             get(run::show).post(deeds::to_run),
         )
         .route("/namespaces/{namespace}/errors", get(errors::show).post(deeds::to_errors))
+        .route("/namespaces/{namespace}/schedules", get(schedules::show).post(schedules::change))
+        .route("/namespaces/{namespace}/workers", get(workers::show))
         .route(STYLE, get(style))
 }
 
