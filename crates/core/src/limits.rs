@@ -21,7 +21,9 @@ pub struct Limits {
     pub dead_letters_max: usize,
     /// Signals that one run takes.
     pub signals_max: i64,
-    /// Events that wait for a workflow task to end.
+    /// Events that wait for a workflow task to end; with more the task is failed, and its worker has
+    /// to begin anew. As many as there may be signals: a limit below what comes during one task
+    /// would fail every task, and what is signalled all the time would get nowhere.
     pub buffered_events_max: usize,
     /// Bytes of them.
     pub buffered_bytes_max: usize,
@@ -63,7 +65,7 @@ impl Default for Limits {
             pending_max: 2_000,
             dead_letters_max: 1_000,
             signals_max: 10_000,
-            buffered_events_max: 100,
+            buffered_events_max: 10_000,
             buffered_bytes_max: 2 << 20,
             history_events_max: 51_200,
             history_bytes_max: 50 << 20,

@@ -1,6 +1,8 @@
 //! The life of a workflow, from its start to its result, straight through and with the plug pulled.
 
-use crate::common::{Rig, activity, complete, survives, timer};
+use steadfast_proto::{enums::EventType, history::HistoryEvent};
+
+use crate::common::{QUEUE, Rig, activity, complete, survives, timer};
 
 #[tokio::test(start_paused = true)]
 async fn a_workflow_with_one_activity_runs_to_its_result() {
@@ -25,6 +27,27 @@ async fn a_workflow_with_one_activity_runs_to_its_result() {
     10     0.000  WorkflowTaskCompleted
     11     0.000  WorkflowExecutionCompleted "done"
     "#);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_is_not_failed_for_the_signals_that_come_meanwhile() {
+    let rig = Rig::new().await;
+    rig.start("order-1").await;
+    let task = rig.next_task(QUEUE).await;
+    for number in 0..1_000 {
+        if number == 500 {
+            rig.crash().await;
+        }
+        rig.signal("order-1", "more").await.expect("taken");
+    }
+    rig.complete_task(&task, vec![]).await.expect("its worker was in time");
+    rig.step(vec![complete("done")]).await;
+    let kinds: Vec<EventType> =
+        rig.history("order-1", "").await.iter().map(HistoryEvent::event_type).collect();
+    let count = |wanted| kinds.iter().filter(|kind| **kind == wanted).count();
+    assert_eq!(count(EventType::WorkflowExecutionSignaled), 1_000);
+    assert_eq!(count(EventType::WorkflowTaskCompleted), 2);
+    assert_eq!(count(EventType::WorkflowTaskFailed), 0);
 }
 
 #[tokio::test(start_paused = true)]
