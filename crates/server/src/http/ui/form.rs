@@ -39,8 +39,8 @@ enum Stranger {
     )]
     Elsewhere { origin: String, host: String },
     #[error(
-        "without keys, forms are taken only where the server is asked for by its address or as \
-         localhost, not as {0}: whoever has that name could lead it here"
+        "without keys and TLS, forms are taken only where the server is asked for by its address or \
+         as localhost, not as {0}: whoever has that name could lead it here"
     )]
     ByName(String),
 }
@@ -81,11 +81,12 @@ fn check(headers: &HeaderMap, anybody_may: bool) -> Result<(), Stranger> {
     let said = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
     let host = said(HOST).unwrap_or_default();
     let origin = said(ORIGIN).unwrap_or("unknown");
-    let page = origin.split_once("://").map_or("", |(_, page)| page);
+    let (scheme, page) = origin.split_once("://").unwrap_or_default();
     if page.is_empty() || !page.eq_ignore_ascii_case(host) {
         return Err(Stranger::Elsewhere { origin: origin.to_owned(), host: host.to_owned() });
     }
-    if anybody_may && !is_an_address(host) {
+    // With TLS the name was proved to be ours.
+    if anybody_may && scheme != "https" && !is_an_address(host) {
         return Err(Stranger::ByName(host.to_owned()));
     }
     Ok(())
@@ -130,7 +131,9 @@ mod tests {
     fn without_keys_nobody_leads_a_name_of_theirs_here() {
         let headers = from(Some("http://evil.test:8233"), "evil.test:8233");
         assert_eq!(check(&headers, true), Err(Stranger::ByName("evil.test:8233".to_owned())));
-        let headers = from(Some("https://flows.example"), "flows.example");
+        let headers = from(Some("http://flows.example"), "flows.example");
         assert_eq!(check(&headers, false), Ok(()), "a browser gives no key to another's page");
+        let headers = from(Some("https://flows.example"), "flows.example");
+        assert_eq!(check(&headers, true), Ok(()), "nobody else has a certificate for the name");
     }
 }
