@@ -118,11 +118,17 @@ fn about_errors(visit: &Visit, buttons: &Markup) -> Markup {
     html! {
         @if visit.may_change().is_ok() {
             form.deeds method="post" action=(link::errors(&visit.namespace)) {
+                (nothing())
                 input type="hidden" name="back" value=(visit.here);
                 (buttons)
             }
         }
     }
+}
+
+/// What the enter key does in a field of a form, which would press its first button.
+fn nothing() -> Markup {
+    html! { button disabled hidden {} }
 }
 
 fn button(deed: Deed) -> Markup {
@@ -137,6 +143,7 @@ pub(super) fn stopping(visit: &Visit, execution: &WorkflowExecution) -> Markup {
             details {
                 summary { "Stop it" }
                 form.deeds method="post" action=(link::run(&visit.namespace, workflow_id, run_id)) {
+                    (nothing())
                     input name="reason" placeholder="why, for the record";
                     button name="do" value="cancel" { "Cancel" }
                     button name="do" value="terminate" { "Terminate" }

@@ -27,7 +27,7 @@ pub(super) async fn show(visit: Visit) -> Response {
         h1 { "Workers" }
         @if found.workers.is_empty() {
             p.empty {
-                "No worker has told of itself in the last minutes. Older SDKs do not; "
+                "No worker has told of itself in the last minutes. They do once a minute, those of older SDKs never; "
                 code { "steadfast task-queue describe" } " knows who polls a queue."
             }
         } @else {
