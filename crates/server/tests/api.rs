@@ -121,6 +121,25 @@ async fn what_is_wrong_with_a_request_is_named() {
 }
 
 #[tokio::test]
+async fn a_page_of_somebody_elses_changes_nothing() {
+    let world = World::new().await;
+    let address = world.server.http().expect("an HTTP door");
+    let put = async |origin: &str| {
+        let headers = format!("content-type: application/json\r\n{origin}");
+        let body = r#"{"endings": [{"workflowType": "Order", "ending": "park"}]}"#;
+        world.send("PUT", "/api/v1/namespaces/default/settings", &headers, body).await
+    };
+    for origin in ["origin: http://evil.test\r\n", "origin: null\r\n"] {
+        let (status, answer) = put(origin).await;
+        assert_eq!((status, &answer["error"]["code"]), (403, &Value::from("permission_denied")));
+    }
+    let (_, settings) = world.ask("GET", "/api/v1/namespaces/default/settings", "").await;
+    assert_eq!(settings["version"], 0, "{settings}");
+    assert_eq!(put("").await.0, 200, "a program does not say where it comes from");
+    assert_eq!(put(&format!("origin: http://{address}\r\n")).await.0, 200);
+}
+
+#[tokio::test]
 async fn a_body_must_say_that_it_is_json_and_be_of_a_size() {
     let world = World::new().await;
     let path = format!("/api/v1/namespaces/{NAMESPACE}/errors/resume");

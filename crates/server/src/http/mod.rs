@@ -8,6 +8,7 @@
 //! ```
 
 mod api;
+mod origin;
 mod pages;
 mod ui;
 

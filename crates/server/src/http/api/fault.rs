@@ -6,7 +6,7 @@ use serde::Serialize;
 use steadfast_engine::{Code, Detail, Error};
 use utoipa::ToSchema;
 
-use crate::keys::Denied;
+use crate::{http::origin::Stranger, keys::Denied};
 
 /// Why a call was not carried out.
 #[derive(Clone, Debug)]
@@ -92,6 +92,12 @@ impl From<&Denied> for Fault {
             Denied::NotEnough { .. } => "permission_denied",
         };
         Self::new(denied_status(denied), code, denied.to_string())
+    }
+}
+
+impl From<&Stranger> for Fault {
+    fn from(stranger: &Stranger) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "permission_denied", stranger.to_string())
     }
 }
 
