@@ -9,7 +9,6 @@
 //! compiler, so they are made anew each time and never kept.
 
 use std::{
-    ffi::OsStr,
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -40,17 +39,17 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     fs::create_dir_all(&counts).context("making a folder for the counts")?;
 
     println!("== dist: a build that counts");
-    let counting = build(&host, &[flag("-Cprofile-generate=", &counts)])?;
+    let counting = build(&host, &folder, &[flag("-Cprofile-generate=", &counts)])?;
     println!("== dist: driving it");
     drive(&counting, &folder)?;
     let merged = folder.join("counts.profdata");
     let mut merging = Command::new(merge);
-    done(merging.arg("merge").arg("-o").arg(&merged).arg(&counts))?;
+    command::done(merging.arg("merge").arg("-o").arg(&merged).arg(&counts))?;
 
     println!("== dist: the build");
-    let used = flag("-Cprofile-use=", &merged);
-    let flags: Vec<&str> = [used.as_str()].into_iter().chain(LAID_OUT.iter().copied()).collect();
-    let built = build(&host, &flags)?;
+    let mut flags = vec![flag("-Cprofile-use=", &merged)];
+    flags.extend(LAID_OUT.iter().map(|&flag| flag.to_owned()));
+    let built = build(&host, &folder, &flags)?;
     let given = folder.join("steadfast");
     fs::copy(built, &given).context("putting the binary where it is found")?;
     println!("== dist: {}", given.display());
@@ -59,14 +58,12 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
 
 /// Builds the server in a folder of its own. Flags are for the target alone, which is why it is
 /// named: build scripts and macros are not counted.
-fn build(host: &str, flags: &[impl AsRef<str>]) -> Result<PathBuf> {
-    let folder = tree::root().join("target/dist");
-    let flags: Vec<&str> = flags.iter().map(AsRef::as_ref).collect();
+fn build(host: &str, folder: &Path, flags: &[String]) -> Result<PathBuf> {
     let args = ["build", "--release", "--locked", "--bin", "steadfast", "--target", host];
-    done(
+    command::done(
         command::cargo(&args)
             .current_dir(tree::root())
-            .env("CARGO_TARGET_DIR", &folder)
+            .env("CARGO_TARGET_DIR", folder)
             .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}")),
     )?;
     Ok(folder.join(host).join("release/steadfast"))
@@ -75,7 +72,7 @@ fn build(host: &str, flags: &[impl AsRef<str>]) -> Result<PathBuf> {
 /// Has the load generator start the server, drive it and stop it, once for each of its cases.
 fn drive(server: &Path, folder: &Path) -> Result<()> {
     let generator = "bench/peers/server/Cargo.toml";
-    done(
+    command::done(
         command::cargo(&["run", "--release", "--locked", "--quiet", "--manifest-path", generator])
             .args(["--", "--workflows", WORKFLOWS, "--binary"])
             .arg(server)
@@ -88,12 +85,12 @@ fn drive(server: &Path, folder: &Path) -> Result<()> {
 
 /// The program of the toolchain that adds counts up.
 fn profdata(host: &str) -> Result<PathBuf> {
-    let sysroot = said(rustc().args(["--print", "sysroot"]))?;
+    let sysroot = command::said(rustc().args(["--print", "sysroot"]))?;
     let program =
         Path::new(sysroot.trim()).join("lib/rustlib").join(host).join("bin").join("llvm-profdata");
     if !program.is_file() {
         println!("== dist: adding llvm-tools to the toolchain, because there is no llvm-profdata");
-        done(Command::new("rustup").args(["component", "add", "llvm-tools"]))?;
+        command::done(Command::new("rustup").args(["component", "add", "llvm-tools"]))?;
     }
     ensure!(program.is_file(), "there is no {}", program.display());
     Ok(program)
@@ -101,7 +98,7 @@ fn profdata(host: &str) -> Result<PathBuf> {
 
 /// What this machine is to the compiler.
 fn host() -> Result<String> {
-    let told = said(rustc().arg("-vV"))?;
+    let told = command::said(rustc().arg("-vV"))?;
     let line = told.lines().find_map(|line| line.strip_prefix("host: "));
     Ok(line.context("`rustc -vV` does not name its host")?.to_owned())
 }
@@ -115,23 +112,4 @@ fn rustc() -> Command {
 
 fn flag(name: &str, path: &Path) -> String {
     format!("{name}{}", path.display())
-}
-
-fn done(command: &mut Command) -> Result<()> {
-    let status = command.status().with_context(|| format!("starting {}", shown(command)))?;
-    ensure!(status.success(), "{} ended with {status}", shown(command));
-    Ok(())
-}
-
-fn said(command: &mut Command) -> Result<String> {
-    let output = command.output().with_context(|| format!("starting {}", shown(command)))?;
-    ensure!(output.status.success(), "{} ended with {}", shown(command), output.status);
-    String::from_utf8(output.stdout).context("the toolchain speaks no UTF-8")
-}
-
-/// The command as a person would type it.
-fn shown(command: &Command) -> String {
-    let words = [command.get_program()].into_iter().chain(command.get_args());
-    let words: Vec<_> = words.map(OsStr::to_string_lossy).collect();
-    format!("`{}`", words.join(" "))
 }

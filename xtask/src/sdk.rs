@@ -138,12 +138,9 @@ impl Tool {
 /// Builds the server as the tests of the workspace are built, so that nothing is built twice, and
 /// says where it is.
 fn server() -> Result<std::path::PathBuf> {
-    let status = command::cargo(&["test", "--workspace", "--no-run", "--quiet"])
-        .current_dir(tree::root())
-        .stdin(Stdio::null())
-        .status()
-        .context("starting cargo")?;
-    ensure!(status.success(), "the server cannot be built");
+    let mut building = command::cargo(&["test", "--workspace", "--no-run", "--quiet"]);
+    building.current_dir(tree::root()).stdin(Stdio::null());
+    command::done(&mut building).context("the server cannot be built")?;
     command::beside("steadfast")
 }
 

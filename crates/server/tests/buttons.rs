@@ -4,14 +4,13 @@ use serde_json::json;
 use steadfast_engine::Limits;
 use steadfast_proto::{
     history::history_event::Attributes as Event,
-    schedule::{IntervalSpec, Schedule, ScheduleAction, ScheduleSpec, schedule_action::Action},
-    workflow::NewWorkflowExecutionInfo,
+    schedule::{IntervalSpec, Schedule, ScheduleSpec},
     workflowservice as ws,
 };
 use steadfast_server::{Key, KeyHash, Keys, Options as Doors, Right};
 
 use crate::{
-    common::{NAMESPACE, World, doors, seconds, start},
+    common::{NAMESPACE, World, doors, seconds, start, starting},
     failures::rig::survives,
 };
 
@@ -66,6 +65,13 @@ async fn press(world: &World, page: &str, deed: &str, typed: &[(&str, &str)]) ->
     place.lines().next().unwrap_or_default().to_owned()
 }
 
+/// The page of those that fail alike.
+async fn alike(world: &World) -> String {
+    let (_, page) = world.get(ERRORS, "").await;
+    let (_, link) = page.split_once("errors?fingerprint=").expect("a link to those alike");
+    format!("{ERRORS}?fingerprint={}", &link[..16])
+}
+
 #[tokio::test]
 async fn what_waits_is_tried_at_once_or_parked_and_resumed() {
     survives(async |flow| {
@@ -93,17 +99,13 @@ async fn what_is_parked_is_seen_to_or_given_up() {
     survives(async |flow| {
         flow.park_what_is_given_up().await;
         flow.fail_first("order-8", "Order", "no stock").await;
-        press(flow.world(), ERRORS_OF_ORDER_8, "acknowledge", &[("reason", "Ada looks at it")])
-            .await;
+        press(flow.world(), ORDER_8, "acknowledge", &[("reason", "Ada looks at it")]).await;
         flow.point().await;
-        let error = flow.error().await;
-        let seen = json!({ "by": "browser", "reason": "Ada looks at it" });
-        for part in ["by", "reason"] {
-            assert_eq!(error["acknowledged"][part], seen[part], "{error}");
-        }
-        let (_, page) = flow.world().get(ERRORS_OF_ORDER_8, "").await;
+        let seen = &flow.error().await["acknowledged"];
+        assert_eq!((&seen["by"], &seen["reason"]), (&json!("browser"), &json!("Ada looks at it")));
+        let (_, page) = flow.world().get(ORDER_8, "").await;
         assert!(Form::with(&page, "acknowledge").is_none(), "once is enough: {page}");
-        press(flow.world(), ERRORS_OF_ORDER_8, "fail", &[]).await;
+        press(flow.world(), ORDER_8, "fail", &[]).await;
         flow.advance().await;
         flow.point().await;
         let last = flow.last_event("order-8").await;
@@ -112,7 +114,7 @@ async fn what_is_parked_is_seen_to_or_given_up() {
     .await;
 }
 
-const ERRORS_OF_ORDER_8: &str = "/namespaces/default/workflows/order-8";
+const ORDER_8: &str = "/namespaces/default/workflows/order-8";
 
 #[tokio::test]
 async fn all_alike_go_on_with_one_button() {
@@ -122,9 +124,7 @@ async fn all_alike_go_on_with_one_button() {
             flow.fail_first(order, "Order", "no stock").await;
         }
         flow.point().await;
-        let (_, page) = flow.world().get(ERRORS, "").await;
-        let (_, link) = page.split_once("errors?fingerprint=").expect("a link to those alike");
-        let alike = format!("{ERRORS}?fingerprint={}", &link[..16]);
+        let alike = alike(flow.world()).await;
         let typed = [("reason", "the shelf is full again"), ("spread", "0")];
         assert_eq!(press(flow.world(), &alike, "resume", &typed).await, alike);
         flow.point().await;
@@ -141,9 +141,7 @@ async fn what_somebody_has_seen_to_is_not_among_all_alike() {
     survives(async |flow| {
         flow.park_what_is_given_up().await;
         flow.fail_first("order-8", "Order", "no stock").await;
-        let (_, page) = flow.world().get(ERRORS, "").await;
-        let (_, link) = page.split_once("errors?fingerprint=").expect("a link to those alike");
-        let alike = format!("{ERRORS}?fingerprint={}", &link[..16]);
+        let alike = alike(flow.world()).await;
         press(flow.world(), &alike, "acknowledge", &[]).await;
         flow.point().await;
         let (_, page) = flow.world().get(&alike, "").await;
@@ -198,14 +196,7 @@ async fn a_schedule_is_paused_set_going_and_triggered() {
     let schedules = "/namespaces/default/schedules";
     let (_, page) = world.get(schedules, "").await;
     assert!(page.contains("There are no schedules"), "{page}");
-    let started = start("scheduled");
-    let action = NewWorkflowExecutionInfo {
-        workflow_id: started.workflow_id,
-        workflow_type: started.workflow_type,
-        task_queue: started.task_queue,
-        ..NewWorkflowExecutionInfo::default()
-    };
-    let action = ScheduleAction { action: Some(Action::StartWorkflow(action)) };
+    let action = starting("scheduled");
     let hourly = IntervalSpec { interval: Some(seconds(3_600)), phase: None };
     let spec = ScheduleSpec { interval: vec![hourly], ..ScheduleSpec::default() };
     let create = ws::CreateScheduleRequest {

@@ -19,10 +19,9 @@ use steadfast_proto::{
     prost::Message as _,
     prost_types::{Any, Timestamp},
     protocol,
-    schedule::{Schedule, ScheduleAction, SchedulePatch, schedule_action::Action},
+    schedule::{Schedule, SchedulePatch},
     update,
     worker::WorkerHeartbeat,
-    workflow::NewWorkflowExecutionInfo,
     workflowservice::{
         self as ws, start_batch_operation_request::Operation as Batched,
         update_activity_options_request,
@@ -32,7 +31,7 @@ use steadfast_server::{OPERATOR, State, WORKFLOW};
 
 use crate::common::{
     Client, NAMESPACE, QUEUE, World, activity_poll, answer, execution, history, payloads, query,
-    queue, request, seconds, soon, start, task_poll,
+    queue, request, seconds, soon, start, starting, task_poll,
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -335,17 +334,7 @@ async fn batches(client: &mut Client) {
 
 async fn schedules(client: &mut Client) {
     let schedule_id = || "daily".to_owned();
-    let started = start("scheduled");
-    let action = NewWorkflowExecutionInfo {
-        workflow_id: started.workflow_id,
-        workflow_type: started.workflow_type,
-        task_queue: started.task_queue,
-        ..NewWorkflowExecutionInfo::default()
-    };
-    let schedule = || {
-        let action = ScheduleAction { action: Some(Action::StartWorkflow(action.clone())) };
-        Some(Schedule { action: Some(action), ..Schedule::default() })
-    };
+    let schedule = || Some(Schedule { action: Some(starting("scheduled")), ..Schedule::default() });
     let create = request!(CreateScheduleRequest {
         schedule_id: schedule_id(),
         schedule: schedule(),

@@ -7,7 +7,9 @@ use steadfast_proto::{
     common::{ActivityType, Payload, Payloads, WorkflowExecution, WorkflowType},
     prost_types::Duration,
     query::WorkflowQuery,
+    schedule::{ScheduleAction, schedule_action::Action},
     taskqueue::TaskQueue,
+    workflow::NewWorkflowExecutionInfo,
     workflowservice as ws,
 };
 
@@ -38,6 +40,18 @@ pub(crate) fn start(workflow_id: &str) -> ws::StartWorkflowExecutionRequest {
         request_id: format!("start {workflow_id}"),
         ..ws::StartWorkflowExecutionRequest::default()
     }
+}
+
+/// What a schedule does that starts the same.
+pub(crate) fn starting(workflow_id: &str) -> ScheduleAction {
+    let started = start(workflow_id);
+    let action = NewWorkflowExecutionInfo {
+        workflow_id: started.workflow_id,
+        workflow_type: started.workflow_type,
+        task_queue: started.task_queue,
+        ..NewWorkflowExecutionInfo::default()
+    };
+    ScheduleAction { action: Some(Action::StartWorkflow(action)) }
 }
 
 pub(crate) fn task_poll(name: &str) -> ws::PollWorkflowTaskQueueRequest {

@@ -19,8 +19,8 @@ use steadfast_proto::{
 use steadfast_store::{ErrorEntry, ErrorFilter, ErrorState};
 
 use super::{
-    form::Form,
-    frame::{Frame, Section, page, trouble},
+    form::{Form, posting},
+    frame::{Section, section, trouble},
     link,
     visit::{Visit, refused},
 };
@@ -115,20 +115,11 @@ pub(super) fn about_alike(visit: &Visit, print: &str, errors: &[ErrorEntry]) -> 
 }
 
 fn about_errors(visit: &Visit, buttons: &Markup) -> Markup {
-    html! {
-        @if visit.may_change().is_ok() {
-            form.deeds method="post" action=(link::errors(&visit.namespace)) {
-                (nothing())
-                input type="hidden" name="back" value=(visit.here);
-                (buttons)
-            }
-        }
-    }
-}
-
-/// What the enter key does in a field of a form, which would press its first button.
-fn nothing() -> Markup {
-    html! { button disabled hidden {} }
+    let fields = html! {
+        input type="hidden" name="back" value=(visit.here);
+        (buttons)
+    };
+    posting(visit, &link::errors(&visit.namespace), &fields)
 }
 
 fn button(deed: Deed) -> Markup {
@@ -138,17 +129,17 @@ fn button(deed: Deed) -> Markup {
 /// Buttons that stop a run. They are out of the way until they are asked for.
 pub(super) fn stopping(visit: &Visit, execution: &WorkflowExecution) -> Markup {
     let WorkflowExecution { workflow_id, run_id } = execution;
+    let fields = html! {
+        input name="reason" placeholder="why, for the record";
+        button name="do" value="cancel" { "Cancel" }
+        button name="do" value="terminate" { "Terminate" }
+        span.faint { "Cancelling lets the workflow clean up; terminating ends it where it is." }
+    };
     html! {
         @if visit.may_change().is_ok() {
             details {
                 summary { "Stop it" }
-                form.deeds method="post" action=(link::run(&visit.namespace, workflow_id, run_id)) {
-                    (nothing())
-                    input name="reason" placeholder="why, for the record";
-                    button name="do" value="cancel" { "Cancel" }
-                    button name="do" value="terminate" { "Terminate" }
-                    span.faint { "Cancelling lets the workflow clean up; terminating ends it where it is." }
-                }
+                (posting(visit, &link::run(&visit.namespace, workflow_id, run_id), &fields))
             }
         }
     }
@@ -281,11 +272,7 @@ fn told(visit: &Visit, acted: &[Acted]) -> Response {
         }
         p { a href=(link::errors(&visit.namespace)) { "All errors" } }
     };
-    let section = Some(Section::Errors);
-    page(
-        Frame { title: "Not all was done", namespace: &visit.namespace, section, is_live: false },
-        &body,
-    )
+    section(&visit.namespace, Section::Errors, "Not all was done", &body)
 }
 
 /// A button that is on no page of ours.

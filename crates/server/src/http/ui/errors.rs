@@ -7,10 +7,10 @@ use steadfast_store::{ErrorEntry, ErrorFilter, ErrorGroup, ErrorGroupRow, ErrorS
 
 use super::{
     deeds,
-    frame::{Frame, Section, page},
+    frame::Section,
     link,
     run::SAID,
-    visit::{Visit, refused},
+    visit::{Visit, answered},
     words,
 };
 
@@ -20,16 +20,7 @@ pub(super) async fn show(visit: Visit) -> Response {
         Some(print) => one_group(&visit, print).await,
         None => all_groups(&visit).await,
     };
-    match body {
-        Ok(body) => {
-            let section = Some(Section::Errors);
-            page(
-                Frame { title: "Errors", namespace: &visit.namespace, section, is_live: false },
-                &body,
-            )
-        }
-        Err(error) => refused(&visit, &error),
-    }
+    answered(&visit, Section::Errors, "Errors", body)
 }
 
 async fn all_groups(visit: &Visit) -> Result<Markup, Error> {

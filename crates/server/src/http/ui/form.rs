@@ -1,4 +1,5 @@
-//! A form that was posted: by whom, with what, and whether a page of ours sent it.
+//! A form: as it is on a page, and as it was posted, by whom, with what, and whether a page of ours
+//! sent it.
 
 use axum::{
     body::to_bytes,
@@ -6,6 +7,7 @@ use axum::{
     response::Response,
 };
 use http::StatusCode;
+use maud::{Markup, html};
 use steadfast_engine::failures::Who;
 
 use super::{
@@ -49,6 +51,19 @@ impl Form {
     /// What is written of a change that a form makes.
     pub(super) fn who(&self) -> Who {
         Who { identity: IDENTITY.to_owned(), reason: self.field("reason").to_owned() }
+    }
+}
+
+/// A form on a page, if its visitor may send it. The enter key sends nothing: it would press the
+/// first button, so that one does nothing.
+pub(super) fn posting(visit: &Visit, action: &str, fields: &Markup) -> Markup {
+    html! {
+        @if visit.may_change().is_ok() {
+            form.deeds method="post" action=(action) {
+                button disabled hidden {}
+                (fields)
+            }
+        }
     }
 }
 

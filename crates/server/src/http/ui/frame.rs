@@ -37,6 +37,18 @@ pub(super) fn page(frame: Frame<'_>, body: &Markup) -> Response {
     framed(StatusCode::OK, frame, body)
 }
 
+/// A page of a section.
+pub(super) fn section(namespace: &str, section: Section, title: &str, body: &Markup) -> Response {
+    page(Frame { title, namespace, section: Some(section), is_live: false }, body)
+}
+
+/// The way to what of a list is not on its page, if there is more.
+pub(super) fn rest(here: &str, question: &[(&str, &str)], token: &[u8], words: &str) -> Markup {
+    let token = link::token(token);
+    let question: Vec<_> = question.iter().copied().chain([("page", token.as_str())]).collect();
+    html! { @if !token.is_empty() { p { a href=(link::asking(here, &question)) { (words) } } } }
+}
+
 /// A page that says why there is none.
 pub(super) fn trouble(status: StatusCode, namespace: &str, reason: &str) -> Response {
     let frame = Frame { title: "Trouble", namespace, section: None, is_live: false };

@@ -13,37 +13,33 @@ use steadfast_proto::{
 
 use super::{
     deeds::unknown,
-    form::Form,
-    frame::{Frame, Section, page},
+    form::{Form, posting},
+    frame::{Section, rest},
     link,
     run::SAID,
-    visit::{Visit, refused},
+    visit::{Visit, answered, refused},
     words,
 };
 
 /// Shows them.
 pub(super) async fn show(visit: Visit) -> Response {
-    let found = match found(&visit).await {
-        Ok(found) => found,
-        Err(error) => return refused(&visit, &error),
-    };
-    let next = link::token(&found.next_page_token);
-    let body = html! {
+    answered(&visit, Section::Schedules, "Schedules", all(&visit).await)
+}
+
+async fn all(visit: &Visit) -> Result<Markup, Error> {
+    let found = found(visit).await?;
+    Ok(html! {
         h1 { "Schedules" }
         @if found.schedules.is_empty() {
             p.empty { "There are no schedules. " code { "steadfast schedule create --help" } " tells how to make one." }
         } @else {
             table {
                 thead { tr { th { "State" } th { "Schedule" } th { "Starts" } th { "Next" } th { "Last" } th { "Note" } th { "To do" } } }
-                tbody { @for schedule in &found.schedules { (line(&visit, schedule)) } }
+                tbody { @for schedule in &found.schedules { (line(visit, schedule)) } }
             }
         }
-        @if !next.is_empty() {
-            p { a href=(link::asking(&link::schedules(&visit.namespace), &[("page", &next)])) { "Older ones" } }
-        }
-    };
-    let section = Some(Section::Schedules);
-    page(Frame { title: "Schedules", namespace: &visit.namespace, section, is_live: false }, &body)
+        (rest(&link::schedules(&visit.namespace), &[], &found.next_page_token, "Older ones"))
+    })
 }
 
 async fn found(visit: &Visit) -> Result<ListSchedulesResponse, Error> {
@@ -84,16 +80,13 @@ fn started(visit: &Visit, last: &ScheduleActionResult) -> Markup {
 }
 
 fn buttons(visit: &Visit, schedule_id: &str, is_paused: bool) -> Markup {
-    html! {
-        @if visit.may_change().is_ok() {
-            form.deeds method="post" action=(link::schedules(&visit.namespace)) {
-                input type="hidden" name="id" value=(schedule_id);
-                button name="do" value="trigger" { "Start now" }
-                @if is_paused { button name="do" value="unpause" { "Unpause" } }
-                @else { button name="do" value="pause" { "Pause" } }
-            }
-        }
-    }
+    let fields = html! {
+        input type="hidden" name="id" value=(schedule_id);
+        button name="do" value="trigger" { "Start now" }
+        @if is_paused { button name="do" value="unpause" { "Unpause" } }
+        @else { button name="do" value="pause" { "Pause" } }
+    };
+    posting(visit, &link::schedules(&visit.namespace), &fields)
 }
 
 /// Carries out what a form asks of a schedule.

@@ -13,9 +13,10 @@ use http::{
     header::{AUTHORIZATION, WWW_AUTHENTICATE},
     request::Parts,
 };
+use maud::Markup;
 use steadfast_engine::{Engine, Error, Timestamp};
 
-use super::frame;
+use super::frame::{self, Section};
 use crate::{
     http::{Pages, api},
     keys::{Denied, Keys, Place, Wanted},
@@ -95,6 +96,19 @@ impl Visit {
 
     fn may(&self, right: Right, place: Place<'_>) -> Result<(), Denied> {
         self.keys.check(self.key.as_deref(), Wanted { right, place })
+    }
+}
+
+/// A page of a section, or why there is none.
+pub(super) fn answered(
+    visit: &Visit,
+    section: Section,
+    title: &str,
+    body: Result<Markup, Error>,
+) -> Response {
+    match body {
+        Ok(body) => frame::section(&visit.namespace, section, title, &body),
+        Err(error) => refused(visit, &error),
     }
 }
 

@@ -10,20 +10,20 @@ use steadfast_proto::{
 };
 
 use super::{
-    frame::{Frame, Section, page},
+    frame::{Section, rest},
     link,
-    visit::{Visit, refused},
+    visit::{Visit, answered},
     words,
 };
 
 /// Shows them.
 pub(super) async fn show(visit: Visit) -> Response {
-    let found = match found(&visit).await {
-        Ok(found) => found,
-        Err(error) => return refused(&visit, &error),
-    };
-    let next = link::token(&found.next_page_token);
-    let body = html! {
+    answered(&visit, Section::Workers, "Workers", all(&visit).await)
+}
+
+async fn all(visit: &Visit) -> Result<Markup, Error> {
+    let found = found(visit).await?;
+    Ok(html! {
         h1 { "Workers" }
         @if found.workers.is_empty() {
             p.empty {
@@ -33,15 +33,11 @@ pub(super) async fn show(visit: Visit) -> Response {
         } @else {
             table {
                 thead { tr { th { "Status" } th { "Worker" } th { "Queue" } th { "SDK" } th { "Host" } th { "Process" } th { "Started" } } }
-                tbody { @for worker in &found.workers { (line(&visit, worker)) } }
+                tbody { @for worker in &found.workers { (line(visit, worker)) } }
             }
         }
-        @if !next.is_empty() {
-            p { a href=(link::asking(&link::workers(&visit.namespace), &[("page", &next)])) { "More" } }
-        }
-    };
-    let section = Some(Section::Workers);
-    page(Frame { title: "Workers", namespace: &visit.namespace, section, is_live: false }, &body)
+        (rest(&link::workers(&visit.namespace), &[], &found.next_page_token, "More"))
+    })
 }
 
 async fn found(visit: &Visit) -> Result<ListWorkersResponse, Error> {

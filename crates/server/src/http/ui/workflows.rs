@@ -9,22 +9,22 @@ use steadfast_proto::{
 };
 
 use super::{
-    frame::{Frame, Section, page},
+    frame::{Section, rest},
     link, namespaces,
-    visit::{Visit, refused},
+    visit::{Visit, answered},
     words,
 };
 
 /// Shows them.
 pub(super) async fn show(visit: Visit) -> Response {
+    answered(&visit, Section::Workflows, "Workflows", all(&visit).await)
+}
+
+async fn all(visit: &Visit) -> Result<Markup, Error> {
     let query = visit.asked("query").unwrap_or_default();
-    let (counts, found) = match tokio::try_join!(counts(&visit), found(&visit, query)) {
-        Ok(both) => both,
-        Err(error) => return refused(&visit, &error),
-    };
-    let next = link::token(&found.next_page_token);
+    let (counts, found) = tokio::try_join!(counts(visit), found(visit, query))?;
     let here = link::workflows(&visit.namespace);
-    let body = html! {
+    Ok(html! {
         h1 { "Workflows" }
         (search(query))
         (chips(&here, query, &counts))
@@ -33,14 +33,10 @@ pub(super) async fn show(visit: Visit) -> Response {
                 @if query.is_empty() { "Nothing was started here yet." } @else { "No workflow is like that." }
             }
         } @else {
-            (table(&visit, &found.executions))
+            (table(visit, &found.executions))
         }
-        @if !next.is_empty() {
-            p { a href=(link::asking(&here, &[("query", query), ("page", &next)])) { "Older ones" } }
-        }
-    };
-    let section = Some(Section::Workflows);
-    page(Frame { title: "Workflows", namespace: &visit.namespace, section, is_live: false }, &body)
+        (rest(&here, &[("query", query)], &found.next_page_token, "Older ones"))
+    })
 }
 
 async fn counts(visit: &Visit) -> Result<Vec<(String, i64)>, Error> {
