@@ -21,6 +21,9 @@ pub struct Limits {
     pub list_page_max: usize,
     /// How long a poll waits for a task.
     pub poll_wait: Duration,
+    /// Whether the polls of a worker end when it says that it shuts down. Workers are told, and cancel
+    /// their polls themselves where they do not.
+    pub polls_end_at_shutdown: bool,
     /// How long a history read waits for a new event, and an update for its stage.
     pub read_wait: Duration,
     /// How long a query waits for its answer.
@@ -62,6 +65,7 @@ impl Default for Limits {
             history_page_max: 256,
             list_page_max: 1_000,
             poll_wait: Duration::from_secs(60),
+            polls_end_at_shutdown: true,
             read_wait: Duration::from_secs(20),
             query_wait: Duration::from_secs(30),
             sticky_query_wait: Duration::from_secs(5),

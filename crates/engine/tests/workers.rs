@@ -1,6 +1,6 @@
 //! Workers that report, and workers that shut down.
 
-use steadfast_engine::Code;
+use steadfast_engine::{Code, Limits};
 use steadfast_proto::{
     deployment::WorkerDeploymentVersion,
     enums::WorkerStatus,
@@ -8,7 +8,9 @@ use steadfast_proto::{
     workflowservice as ws,
 };
 
-use crate::common::{NAMESPACE, QUEUE, Rig, calls, complete, queue, sticky, sticky_queue, timer};
+use crate::common::{
+    Base, NAMESPACE, QUEUE, Rig, calls, complete, queue, sticky, sticky_queue, timer,
+};
 
 fn heartbeat(key: &str, status: WorkerStatus) -> WorkerHeartbeat {
     WorkerHeartbeat {
@@ -164,6 +166,58 @@ async fn the_polls_of_a_worker_that_shuts_down_end_and_those_of_others_go_on() {
     assert_eq!((late, rig.elapsed()), (calls::Task::default(), 2), "it gets nothing more");
     assert!(!rig.poll_task(QUEUE).await.task_token.is_empty());
     assert_eq!(list(&rig, "Status = 'ShuttingDown'").await.as_deref(), Ok("w-1"));
+}
+
+/// SDKs send heartbeats by a second worker with the same key, and stop that one when a worker goes on
+/// with another connection.
+#[tokio::test(start_paused = true)]
+async fn a_worker_leaves_the_queue_that_it_names_and_no_other() {
+    let rig = Rig::new().await;
+    let engine = rig.engine();
+    let leave = |queue: &str| ws::ShutdownWorkerRequest {
+        task_queue: queue.to_owned(),
+        sticky_task_queue: String::new(),
+        ..shutdown("w-1")
+    };
+    let poll = || ws::PollWorkflowTaskQueueRequest {
+        worker_instance_key: "w-1".to_owned(),
+        ..calls::task_poll(QUEUE)
+    };
+    let (task, ()) = tokio::join!(engine.poll_workflow_task_queue(poll()), async {
+        rig.wait(1).await;
+        engine.shutdown_worker(leave("heartbeats")).await.expect("heard");
+        rig.wait(1).await;
+        rig.start("order-1").await;
+    });
+    assert!(!task.expect("a poll").task_token.is_empty(), "it was on another queue");
+    let (task, ()) = tokio::join!(engine.poll_workflow_task_queue(poll()), async {
+        rig.wait(1).await;
+        engine.shutdown_worker(leave(QUEUE)).await.expect("heard");
+    });
+    assert_eq!((task.expect("a poll"), rig.elapsed()), (calls::Task::default(), 3));
+}
+
+/// A worker that was told so cancels its polls itself, and may still take what is left to do.
+#[tokio::test(start_paused = true)]
+async fn polls_outlast_a_shutdown_where_that_is_set_and_workers_are_told() {
+    let limits = Limits { polls_end_at_shutdown: false, ..Limits::default() };
+    let rig = Rig::with(Base::memory(), limits).await;
+    let engine = rig.engine();
+    let name =
+        ws::DescribeNamespaceRequest { namespace: NAMESPACE.to_owned(), ..Default::default() };
+    let described = engine.describe_namespace(name).await.expect("it is there");
+    let told = described.namespace_info.and_then(|it| it.capabilities).expect("told");
+    assert!(!told.worker_poll_complete_on_shutdown);
+    let poll = ws::PollWorkflowTaskQueueRequest {
+        worker_instance_key: "w-1".to_owned(),
+        ..calls::task_poll(QUEUE)
+    };
+    let (task, ()) = tokio::join!(engine.poll_workflow_task_queue(poll), async {
+        rig.wait(1).await;
+        engine.shutdown_worker(shutdown("w-1")).await.expect("heard");
+        rig.start("order-1").await;
+    });
+    assert!(!task.expect("a poll").task_token.is_empty());
 }
 
 /// Workers with Nexus handlers do their other work, and can stop.

@@ -1,8 +1,8 @@
 //! Settings by the names that SDK test suites know them by.
 //!
 //! Those that have a counterpart here are applied. Those that turn on what is always on here, or
-//! tune machinery that is not here, are taken silently. Any other one gets a warning: a suite must
-//! not fail for a setting that a newer server has.
+//! tune machinery that is not here, are taken silently. Any other one gets a warning, as does one
+//! that turns off what is always on: a suite must not fail for a setting that a newer server has.
 
 use std::time::Duration;
 
@@ -17,8 +17,13 @@ pub(super) fn apply(pairs: &[Pair], limits: &mut Limits) -> Result<Vec<String>> 
     for pair in pairs {
         // Values are JSON for some tools: "5s" comes with its quotes.
         let value = pair.value.trim().trim_matches('"');
-        if !set(&pair.key, value, limits)? && !is_without_effect(&pair.key) {
+        if set(&pair.key, value, limits)? {
+            continue;
+        }
+        if !is_known(&pair.key) {
             unknown.push(format!("--dynamic-config-value {}", pair.key));
+        } else if value == "false" && is_always_on(&pair.key) {
+            unknown.push(format!("--dynamic-config-value {}=false", pair.key));
         }
     }
     Ok(unknown)
@@ -47,6 +52,9 @@ fn set(key: &str, value: &str, limits: &mut Limits) -> Result<bool> {
         "history.maxtotalupdates" => run.updates_max = count(key, value)?,
         "history.maxbufferedquerycount" => limits.queries_max = count(key, value)?,
         "history.continueasnewmininterval" => run.continue_as_new_interval = span(key, value)?,
+        "frontend.enablecancelworkerpollsonshutdown" => {
+            limits.polls_end_at_shutdown = switch(key, value)?;
+        }
         "matching.longpollexpirationinterval" => limits.poll_wait = span(key, value)?,
         "history.longpollexpirationinterval" => limits.read_wait = span(key, value)?,
         _ => return Ok(false),
@@ -61,6 +69,12 @@ fn count<N: TryFrom<u32>>(key: &str, value: &str) -> Result<N> {
     })
 }
 
+fn switch(key: &str, value: &str) -> Result<bool> {
+    value.parse().map_err(|_| {
+        Trouble::usage(format!("--dynamic-config-value {key}={value}: neither true nor false"))
+    })
+}
+
 fn span(key: &str, value: &str) -> Result<Duration> {
     let parsed = value.parse::<Span>().map(Span::wire).map_err(|error| {
         Trouble::usage(format!("--dynamic-config-value {key}={value}: {error}"))
@@ -69,13 +83,31 @@ fn span(key: &str, value: &str) -> Result<Duration> {
     Ok(Duration::new(seconds.unwrap_or_default(), nanos.unwrap_or_default()))
 }
 
-fn is_without_effect(key: &str) -> bool {
+fn is_always_on(key: &str) -> bool {
+    ALWAYS_ON.contains(&key.to_lowercase().as_str())
+}
+
+fn is_known(key: &str) -> bool {
     let key = key.to_lowercase();
     WITHOUT_EFFECT.iter().any(|known| match known.strip_suffix('*') {
         Some(beginning) => key.starts_with(beginning),
         None => key == *known,
     })
 }
+
+/// What suites turn on, and nothing turns off here.
+const ALWAYS_ON: &[&str] = &[
+    "frontend.activityapisenabled",
+    "frontend.enablebatcher",
+    "frontend.enableexecutemultioperation",
+    "frontend.enableschedules",
+    "frontend.enableupdateworkflowexecution",
+    "frontend.enableupdateworkflowexecutionasyncaccepted",
+    "frontend.listworkersenabled",
+    "frontend.workerheartbeatsenabled",
+    "system.enableactivityeagerexecution",
+    "system.enableeagerworkflowstart",
+];
 
 /// What suites set and what needs no setting here. A star stands for any ending.
 const WITHOUT_EFFECT: &[&str] = &[
@@ -134,11 +166,13 @@ mod tests {
             "limit.historyCount.suggestContinueAsNew=50",
             "limit.blobSize.error=10240",
             "matching.longPollExpirationInterval=\"2s\"",
+            "frontend.enableCancelWorkerPollsOnShutdown=false",
         ]);
         assert_eq!(warnings.expect("taken"), Vec::<String>::new());
         assert_eq!(limits.run.history_events_suggest, 50);
         assert_eq!(limits.run.blob_bytes_max, 10_240);
         assert_eq!(limits.poll_wait, Duration::from_secs(2));
+        assert!(!limits.polls_end_at_shutdown);
     }
 
     #[test]
@@ -150,7 +184,21 @@ mod tests {
     }
 
     #[test]
+    fn what_is_always_on_is_not_turned_off_in_silence() {
+        let (_, warnings) = applied(&[
+            "system.enableEagerWorkflowStart=false",
+            // There is none to turn off.
+            "frontend.enableServerVersionCheck=false",
+        ]);
+        let told = ["--dynamic-config-value system.enableEagerWorkflowStart=false"];
+        assert_eq!(warnings.expect("taken"), told);
+    }
+
+    #[test]
     fn a_value_that_cannot_be_is_refused() {
+        let refused = applied(&["frontend.enableCancelWorkerPollsOnShutdown=no"]).1;
+        let refused = refused.expect_err("refused").to_string();
+        assert!(refused.contains("Shutdown=no: neither true nor false"), "{refused}");
         let refused = applied(&["limit.historyCount.error=many"]).1.expect_err("refused");
         assert!(refused.to_string().contains("limit.historyCount.error=many: not a whole number"));
     }

@@ -122,11 +122,14 @@ impl<T: Waits + Send + 'static, R: Default + Send + 'static> Matching<T, R> {
         self.lock().get_mut(name).is_some_and(|queue| queue.leave(ticket))
     }
 
-    /// Ends the polls of a worker that shuts down.
-    pub(crate) fn dismiss(&self, namespace_id: &str, worker: &str) {
+    /// Ends the polls of a worker that leaves this queue, or all if `queue` is empty.
+    pub(crate) fn dismiss(&self, namespace_id: &str, worker: &str, queue: &str) {
+        let is_left = |name: &QueueName| {
+            name.namespace_id == namespace_id && (queue.is_empty() || name.name == queue)
+        };
         let mut queues = self.lock();
-        let of_namespace = queues.iter_mut().filter(|(name, _)| name.namespace_id == namespace_id);
-        of_namespace.for_each(|(_, queue)| queue.dismiss(worker));
+        let left = queues.iter_mut().filter(|(name, _)| is_left(name));
+        left.for_each(|(_, queue)| queue.dismiss(worker));
     }
 
     /// Takes a queue away: whoever waits in it hears so, and what waits in it is given back.

@@ -73,7 +73,7 @@ impl Engine {
         } else {
             self.namespace(&request.namespace)?
         };
-        Ok(describe(&named))
+        Ok(self.describe(&named))
     }
 
     /// Shows the namespaces, by name. Those that are being deleted only to whoever asks for them.
@@ -93,7 +93,7 @@ impl Engine {
         found.truncate(size);
         let last = found.last().filter(|_| more).map(|it| it.name.clone().into_bytes());
         Ok(ListNamespacesResponse {
-            namespaces: found.iter().map(|namespace| describe(namespace)).collect(),
+            namespaces: found.iter().map(|namespace| self.describe(namespace)).collect(),
             next_page_token: last.unwrap_or_default(),
         })
     }
@@ -121,7 +121,7 @@ impl Engine {
         }
         let limits = &self.shared().limits.run;
         let new = Namespace::new(old.id.clone(), old.name.clone(), data, limits);
-        let described = describe(&new);
+        let described = self.describe(&new);
         self.keep(new).await?;
         Ok(UpdateNamespaceResponse {
             namespace_info: described.namespace_info,
@@ -135,6 +135,46 @@ impl Engine {
         self.store().put_namespace(namespace.row()).await?;
         self.shared().namespaces.insert(namespace);
         Ok(())
+    }
+
+    fn describe(&self, namespace: &Namespace) -> DescribeNamespaceResponse {
+        let data = &namespace.data;
+        let retention = Duration::from_nanos(u64::try_from(data.retention).unwrap_or_default());
+        let limits = &namespace.limits;
+        let bytes = |limit: usize| i64::try_from(limit).unwrap_or(i64::MAX);
+        DescribeNamespaceResponse {
+            namespace_info: Some(NamespaceInfo {
+                name: namespace.name.clone(),
+                state: data.state,
+                description: data.description.clone(),
+                owner_email: data.owner_email.clone(),
+                data: data.data.clone().into_iter().collect(),
+                id: namespace.id.clone(),
+                capabilities: Some(capabilities(&self.shared().limits)),
+                limits: Some(namespace_info::Limits {
+                    blob_size_limit_error: bytes(limits.blob_bytes_max),
+                    memo_size_limit_error: bytes(limits.memo_bytes_max),
+                    ..namespace_info::Limits::default()
+                }),
+                supports_schedules: true,
+            }),
+            config: Some(NamespaceConfig {
+                workflow_execution_retention_ttl: span::to_wire(retention),
+                bad_binaries: Some(BadBinaries::default()),
+                history_archival_state: ArchivalState::Disabled.into(),
+                visibility_archival_state: ArchivalState::Disabled.into(),
+                ..NamespaceConfig::default()
+            }),
+            replication_config: Some(NamespaceReplicationConfig {
+                active_cluster_name: CLUSTER.to_owned(),
+                clusters: vec![ClusterReplicationConfig {
+                    cluster_name: CLUSTER.to_owned(),
+                    ..ClusterReplicationConfig::default()
+                }],
+                state: ReplicationState::Normal.into(),
+            }),
+            ..DescribeNamespaceResponse::default()
+        }
     }
 }
 
@@ -159,46 +199,6 @@ fn checked_retention(wire: &steadfast_proto::prost_types::Duration) -> Result<i6
         )));
     }
     Ok(i64::try_from(retention.as_nanos()).unwrap_or(i64::MAX))
-}
-
-fn describe(namespace: &Namespace) -> DescribeNamespaceResponse {
-    let data = &namespace.data;
-    let retention = Duration::from_nanos(u64::try_from(data.retention).unwrap_or_default());
-    let limits = &namespace.limits;
-    let bytes = |limit: usize| i64::try_from(limit).unwrap_or(i64::MAX);
-    DescribeNamespaceResponse {
-        namespace_info: Some(NamespaceInfo {
-            name: namespace.name.clone(),
-            state: data.state,
-            description: data.description.clone(),
-            owner_email: data.owner_email.clone(),
-            data: data.data.clone().into_iter().collect(),
-            id: namespace.id.clone(),
-            capabilities: Some(capabilities()),
-            limits: Some(namespace_info::Limits {
-                blob_size_limit_error: bytes(limits.blob_bytes_max),
-                memo_size_limit_error: bytes(limits.memo_bytes_max),
-                ..namespace_info::Limits::default()
-            }),
-            supports_schedules: true,
-        }),
-        config: Some(NamespaceConfig {
-            workflow_execution_retention_ttl: span::to_wire(retention),
-            bad_binaries: Some(BadBinaries::default()),
-            history_archival_state: ArchivalState::Disabled.into(),
-            visibility_archival_state: ArchivalState::Disabled.into(),
-            ..NamespaceConfig::default()
-        }),
-        replication_config: Some(NamespaceReplicationConfig {
-            active_cluster_name: CLUSTER.to_owned(),
-            clusters: vec![ClusterReplicationConfig {
-                cluster_name: CLUSTER.to_owned(),
-                ..ClusterReplicationConfig::default()
-            }],
-            state: ReplicationState::Normal.into(),
-        }),
-        ..DescribeNamespaceResponse::default()
-    }
 }
 
 /// Namespaces on a page, for whoever does not say.

@@ -26,7 +26,8 @@ impl Engine {
         T: Waits + Send + 'static,
         R: Send + 'static,
     {
-        let has_left = || self.shared().workers.is_shut_down(&name.namespace_id, &taker.worker);
+        let workers = &self.shared().workers;
+        let has_left = || workers.has_left(&name.namespace_id, &taker.worker, &name.name);
         if has_left() {
             return None;
         }

@@ -11,7 +11,7 @@ use steadfast_proto::{
 };
 
 use super::Engine;
-use crate::error::Error;
+use crate::{error::Error, limits::Limits};
 
 impl Engine {
     /// Which features there are. SDKs ask when they connect.
@@ -103,13 +103,13 @@ impl Engine {
 }
 
 /// What can be done in every namespace.
-pub(super) fn capabilities() -> namespace_info::Capabilities {
+pub(super) fn capabilities(limits: &Limits) -> namespace_info::Capabilities {
     namespace_info::Capabilities {
         eager_workflow_start: true,
         sync_update: true,
         async_update: true,
         worker_heartbeats: true,
-        worker_poll_complete_on_shutdown: true,
+        worker_poll_complete_on_shutdown: limits.polls_end_at_shutdown,
         poller_autoscaling: true,
         ..namespace_info::Capabilities::default()
     }

@@ -109,12 +109,18 @@ impl Engine {
         {
             shared.workers.hear(&namespace.id, heartbeat, now);
         }
-        if !request.worker_instance_key.is_empty() {
-            // First this, so that a poll that begins meanwhile sees it.
-            shared.workers.shut_down(&namespace.id, &request.worker_instance_key, now);
-            shared.tasks.dismiss(&namespace.id, &request.worker_instance_key);
-            shared.activities.dismiss(&namespace.id, &request.worker_instance_key);
-            shared.nexus.dismiss(&namespace.id, &request.worker_instance_key);
+        if shared.limits.polls_end_at_shutdown && !request.worker_instance_key.is_empty() {
+            // Two workers can have one key: SDKs that send heartbeats have a second one for them, on a
+            // queue of its own. Whoever names no queue leaves all.
+            let sticky = Some(&request.sticky_task_queue).filter(|name| !name.is_empty());
+            for queue in [&request.task_queue].into_iter().chain(sticky) {
+                let key = &request.worker_instance_key;
+                // First this, so that a poll that begins meanwhile sees it.
+                shared.workers.shut_down(&namespace.id, key, queue, now);
+                shared.tasks.dismiss(&namespace.id, key, queue);
+                shared.activities.dismiss(&namespace.id, key, queue);
+                shared.nexus.dismiss(&namespace.id, key, queue);
+            }
         }
         if !request.sticky_task_queue.is_empty() {
             let namespace_id = namespace.id.clone();

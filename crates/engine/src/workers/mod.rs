@@ -26,8 +26,9 @@ pub(crate) struct Workers(Mutex<Inside>);
 #[derive(Debug, Default)]
 struct Inside {
     heard: BTreeMap<Key, (Timestamp, WorkerHeartbeat)>,
-    /// Those that said that they shut down: what they ask for is not for them any more.
-    shut_down: BTreeMap<Key, Timestamp>,
+    /// Those that said that they shut down, with the queue that they leave, or `""` if they did not
+    /// tell: what they ask for there is not for them any more.
+    shut_down: BTreeMap<(Key, String), Timestamp>,
 }
 
 impl Workers {
@@ -43,16 +44,22 @@ impl Workers {
         }
     }
 
-    /// A worker shuts down.
-    pub(crate) fn shut_down(&self, namespace_id: &str, worker: &str, now: Timestamp) {
+    /// A worker shuts down, and leaves this queue, or all if `queue` is empty.
+    pub(crate) fn shut_down(&self, namespace_id: &str, worker: &str, queue: &str, now: Timestamp) {
         let key = (namespace_id.to_owned(), worker.to_owned());
-        self.lock().shut_down.insert(key, now);
+        self.lock().shut_down.insert((key, queue.to_owned()), now);
     }
 
-    /// Whether a worker has shut down.
-    pub(crate) fn is_shut_down(&self, namespace_id: &str, worker: &str) -> bool {
-        !worker.is_empty()
-            && self.lock().shut_down.contains_key(&(namespace_id.to_owned(), worker.to_owned()))
+    /// Whether a worker has shut down, and left this queue.
+    pub(crate) fn has_left(&self, namespace_id: &str, worker: &str, queue: &str) -> bool {
+        let inside = self.lock();
+        if worker.is_empty() || inside.shut_down.is_empty() {
+            return false;
+        }
+        let key = (namespace_id.to_owned(), worker.to_owned());
+        let of_worker = inside.shut_down.range((key.clone(), String::new())..);
+        let mut left = of_worker.take_while(|((it, _), _)| *it == key).map(|((_, left), _)| left);
+        left.any(|left| left.is_empty() || left == queue)
     }
 
     /// The workers of a namespace with a key behind `after`, by key.
