@@ -25,7 +25,7 @@ pub struct Limits {
     /// to begin anew. As many as there may be signals: a limit below what comes during one task
     /// would fail every task, and what is signalled all the time would get nowhere.
     pub buffered_events_max: usize,
-    /// Bytes of them.
+    /// Bytes of them: several of the largest that there may be.
     pub buffered_bytes_max: usize,
     /// Events after which a run is terminated.
     pub history_events_max: i64,
@@ -66,7 +66,7 @@ impl Default for Limits {
             dead_letters_max: 1_000,
             signals_max: 10_000,
             buffered_events_max: 10_000,
-            buffered_bytes_max: 2 << 20,
+            buffered_bytes_max: 16 << 20,
             history_events_max: 51_200,
             history_bytes_max: 50 << 20,
             history_events_suggest: 4_096,

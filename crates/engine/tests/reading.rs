@@ -1,9 +1,12 @@
 //! Reading histories: page by page, backwards, and waiting for what comes.
 
-use steadfast_engine::Code;
-use steadfast_proto::{enums::HistoryEventFilterType as Which, workflowservice as ws};
+use steadfast_engine::{Code, Limits};
+use steadfast_proto::{
+    enums::HistoryEventFilterType as Which, history::HistoryEvent, prost::Message as _,
+    workflowservice as ws,
+};
 
-use crate::common::{NAMESPACE, Rig, complete, execution, survives};
+use crate::common::{Base, NAMESPACE, QUEUE, Rig, complete, execution, payloads, survives};
 
 /// A workflow with `signals + 2` events.
 async fn with_signals(rig: &Rig, signals: usize) {
@@ -36,6 +39,36 @@ async fn a_history_is_read_in_pages_of_the_size_that_was_asked_for() {
         format!("{ids:?}")
     });
     assert_eq!(told.await, "[[1, 2, 3], [4, 5, 6], [7, 8, 9], [10]]");
+}
+
+/// Of megabytes in few events, a page has a few, so that it fits into a message.
+#[tokio::test(start_paused = true)]
+async fn a_page_of_large_events_is_cut_short() {
+    for base in [Base::memory, Base::sqlite] {
+        let rig = Rig::with(base(), Limits::default()).await;
+        rig.start("order-1").await;
+        for _ in 0..8 {
+            let large = payloads(&format!("{:?}", "x".repeat(1 << 20)));
+            let signal = rig.signal_with("order-1", "s", |it| it.input = Some(large));
+            signal.await.expect("taken");
+        }
+        rig.crash().await;
+        let task = rig.next_task(QUEUE).await;
+        let mut pages = vec![task.history.clone().expect("a history").events];
+        let mut token = task.next_page_token.clone();
+        while !token.is_empty() {
+            let page = rig.history_page("order-1", |it| it.next_page_token = token);
+            let page = page.await.expect("a page");
+            pages.push(page.history.expect("a history").events);
+            token = page.next_page_token;
+        }
+        let bytes = |page: &Vec<HistoryEvent>| page.iter().map(HistoryEvent::encoded_len).sum();
+        let largest: usize = pages.iter().map(bytes).max().expect("a page");
+        assert!(largest < 6 << 20, "{largest} bytes on a page");
+        let ids: Vec<i64> = pages.iter().flatten().map(|it| it.event_id).collect();
+        assert_eq!(ids, (1..=task.started_event_id).collect::<Vec<_>>());
+        rig.complete_task(&task, vec![complete("done")]).await.expect("taken");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -140,10 +140,17 @@ async fn those_who_do_not_read_what_they_asked_for_harm_nobody() {
     for number in 0..20 {
         soon(world.works(&format!("other-{number}"))).await;
     }
-    let read = soon(client.get_workflow_execution_history(history("order-1"))).await;
-    let events = read.expect("a history").into_inner().history.expect("a history").events;
-    assert_eq!(events.len(), 10);
-    assert_eq!(unread.len(), 20);
+    let (mut request, mut events) = (history("order-1"), 0);
+    loop {
+        let read = soon(client.get_workflow_execution_history(request.clone())).await;
+        let page = read.expect("a page").into_inner();
+        events += page.history.expect("a history").events.len();
+        request.next_page_token = page.next_page_token;
+        if request.next_page_token.is_empty() {
+            break;
+        }
+    }
+    assert_eq!((events, unread.len()), (10, 20));
 }
 
 /// What an HTTP/2 client begins with: that it speaks it, and settings of which there are none.

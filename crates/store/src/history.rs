@@ -1,4 +1,4 @@
-//! How a page of history is cut: whole batches, until there are enough events.
+//! How a page of history is cut: whole batches, until there are enough events, or bytes.
 
 use crate::rows::EventBatch;
 
@@ -7,13 +7,14 @@ use crate::rows::EventBatch;
 pub(crate) struct Page {
     batches: Vec<EventBatch>,
     events: u64,
+    bytes: usize,
     events_max: u64,
 }
 
 impl Page {
     pub(crate) fn new(events_max: usize) -> Self {
         let events_max = u64::try_from(events_max).unwrap_or(u64::MAX);
-        Self { batches: Vec::new(), events: 0, events_max }
+        Self { batches: Vec::new(), events: 0, bytes: 0, events_max }
     }
 
     /// Takes batches, in order, until the page is full.
@@ -34,16 +35,20 @@ impl Page {
     pub(crate) fn push(&mut self, batch: EventBatch) {
         self.events =
             self.events.saturating_add(batch.last.abs_diff(batch.first)).saturating_add(1);
+        self.bytes += batch.data.len();
         self.batches.push(batch);
     }
 
-    /// Whether there are enough events; never before the first batch, so that a reader who asks
+    /// Whether there is enough; never before the first batch, so that a reader who asks
     /// page by page always gets on.
     pub(crate) fn is_full(&self) -> bool {
-        !self.batches.is_empty() && self.events >= self.events_max
+        !self.batches.is_empty() && (self.events >= self.events_max || self.bytes >= PAGE_BYTES)
     }
 
     pub(crate) fn into_batches(self) -> Vec<EventBatch> {
         self.batches
     }
 }
+
+/// When a page has enough, however few events it has: it is held in memory, and sent in one message.
+pub(crate) const PAGE_BYTES: usize = 4 << 20;

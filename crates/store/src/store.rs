@@ -53,7 +53,8 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     fn load(&self, lookup: Lookup) -> Answer<'_, Option<RunRows>>;
 
     /// The batches that hold events `first..=last`, in `order`, cut after about `events_max`
-    /// events; always whole batches, so the first and the last may hold events outside the range.
+    /// events, or after some megabytes of them; always whole batches, so the first and the last may
+    /// hold events outside the range, and always at least one if there is any.
     fn history(
         &self,
         run: RunNumber,

@@ -20,7 +20,7 @@ pub(super) fn apply(pairs: &[Pair], limits: &mut Limits) -> Result<Vec<String>> 
         if set(&pair.key, value, limits)? {
             continue;
         }
-        if !is_known(&pair.key) {
+        if !is_without_effect(&pair.key) {
             unknown.push(format!("--dynamic-config-value {}", pair.key));
         } else if value == "false" && is_always_on(&pair.key) {
             unknown.push(format!("--dynamic-config-value {}=false", pair.key));
@@ -48,6 +48,9 @@ fn set(key: &str, value: &str, limits: &mut Limits) -> Result<bool> {
         | "limit.numpendingcancelrequests.error" => run.pending_max = count(key, value)?,
         "history.maximumsignalsperexecution" => run.signals_max = count(key, value)?,
         "history.maximumbufferedeventsbatch" => run.buffered_events_max = count(key, value)?,
+        "history.maximumbufferedeventssizeinbytes" => {
+            run.buffered_bytes_max = count(key, value)?;
+        }
         "history.maxinflightupdates" => run.updates_in_flight_max = count(key, value)?,
         "history.maxtotalupdates" => run.updates_max = count(key, value)?,
         "history.maxbufferedquerycount" => limits.queries_max = count(key, value)?,
@@ -87,7 +90,7 @@ fn is_always_on(key: &str) -> bool {
     ALWAYS_ON.contains(&key.to_lowercase().as_str())
 }
 
-fn is_known(key: &str) -> bool {
+fn is_without_effect(key: &str) -> bool {
     let key = key.to_lowercase();
     WITHOUT_EFFECT.iter().any(|known| match known.strip_suffix('*') {
         Some(beginning) => key.starts_with(beginning),

@@ -2,6 +2,7 @@
 
 use super::fixture::{Backend, Owner, create, wait, write};
 use crate::{
+    history::PAGE_BYTES,
     rows::{EventBatch, RunNumber, RunWrite},
     store::Order,
 };
@@ -45,6 +46,23 @@ pub fn a_page_is_cut_after_enough_events(backend: &dyn Backend) {
         assert_eq!(read(&owner, 1, 1, 10, events_max, Order::Forward), expected, "{events_max}");
     }
     assert_eq!(read(&owner, 1, 1, 10, 7, Order::Backward), [(5, 10), (4, 4)]);
+}
+
+/// However few events those are.
+pub fn a_page_is_cut_after_enough_bytes(backend: &dyn Backend) {
+    let mut owner = Owner::of(backend);
+    owner.commit(vec![create(1)]);
+    for event in 1..=4 {
+        let large = EventBatch { data: vec![7; PAGE_BYTES / 2], ..batch(event, event) };
+        owner.commit(vec![RunWrite { events: vec![large], ..write(1) }]);
+    }
+    let read = |first, order| {
+        let found = wait(owner.store.history(RunNumber(1), first, 4, 100, order)).expect("a read");
+        found.iter().map(|batch| batch.first).collect::<Vec<_>>()
+    };
+    assert_eq!(read(1, Order::Forward), [1, 2]);
+    assert_eq!(read(4, Order::Forward), [4]);
+    assert_eq!(read(1, Order::Backward), [4, 3]);
 }
 
 /// Otherwise a reader would never get on.

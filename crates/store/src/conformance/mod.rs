@@ -119,6 +119,7 @@ macro_rules! conformance_tests {
                     batches_at_the_ends_come_whole,
                     a_page_is_cut_after_enough_events,
                     a_page_has_at_least_one_batch,
+                    a_page_is_cut_after_enough_bytes,
                     pages_put_together_are_the_history,
                     an_unknown_run_has_no_history,
                     runs_do_not_mix,
