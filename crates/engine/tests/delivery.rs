@@ -177,15 +177,8 @@ async fn a_long_history_comes_in_pages_that_end_with_the_task() {
         }
         rig.crash().await;
         let task = rig.next_task(QUEUE).await;
-        let mut events = task.history.clone().expect("a history").events;
-        let mut token = task.next_page_token.clone();
-        while !token.is_empty() {
-            let page = rig.history_page("order-1", |it| it.next_page_token = token);
-            let page = page.await.expect("a page");
-            events.extend(page.history.expect("a history").events);
-            token = page.next_page_token;
-        }
-        let ids: Vec<i64> = events.iter().map(|it| it.event_id).collect();
+        let pages = rig.task_pages("order-1", &task).await;
+        let ids: Vec<i64> = pages.iter().flatten().map(|it| it.event_id).collect();
         assert_eq!(ids, (1..=task.started_event_id).collect::<Vec<_>>());
         rig.complete_task(&task, vec![complete("done")]).await.expect("taken");
     }

@@ -54,14 +54,7 @@ async fn a_page_of_large_events_is_cut_short() {
         }
         rig.crash().await;
         let task = rig.next_task(QUEUE).await;
-        let mut pages = vec![task.history.clone().expect("a history").events];
-        let mut token = task.next_page_token.clone();
-        while !token.is_empty() {
-            let page = rig.history_page("order-1", |it| it.next_page_token = token);
-            let page = page.await.expect("a page");
-            pages.push(page.history.expect("a history").events);
-            token = page.next_page_token;
-        }
+        let pages = rig.task_pages("order-1", &task).await;
         let bytes = |page: &Vec<HistoryEvent>| page.iter().map(HistoryEvent::encoded_len).sum();
         let largest: usize = pages.iter().map(bytes).max().expect("a page");
         assert!(largest < 6 << 20, "{largest} bytes on a page");

@@ -79,6 +79,13 @@ fn shutdown(key: &str) -> ws::ShutdownWorkerRequest {
     }
 }
 
+fn task_poll(key: &str) -> ws::PollWorkflowTaskQueueRequest {
+    ws::PollWorkflowTaskQueueRequest {
+        worker_instance_key: key.to_owned(),
+        ..calls::task_poll(QUEUE)
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn workers_that_report_are_found_by_what_they_say() {
     let rig = Rig::new().await;
@@ -138,10 +145,6 @@ async fn a_worker_that_falls_silent_is_forgotten_after_a_while() {
 async fn the_polls_of_a_worker_that_shuts_down_end_and_those_of_others_go_on() {
     let rig = Rig::new().await;
     let engine = rig.engine();
-    let task_poll = |key: &str| ws::PollWorkflowTaskQueueRequest {
-        worker_instance_key: key.to_owned(),
-        ..calls::task_poll(QUEUE)
-    };
     let activity_poll = ws::PollActivityTaskQueueRequest {
         worker_instance_key: "w-1".to_owned(),
         ..calls::activity_poll(QUEUE)
@@ -179,18 +182,14 @@ async fn a_worker_leaves_the_queue_that_it_names_and_no_other() {
         sticky_task_queue: String::new(),
         ..shutdown("w-1")
     };
-    let poll = || ws::PollWorkflowTaskQueueRequest {
-        worker_instance_key: "w-1".to_owned(),
-        ..calls::task_poll(QUEUE)
-    };
-    let (task, ()) = tokio::join!(engine.poll_workflow_task_queue(poll()), async {
+    let (task, ()) = tokio::join!(engine.poll_workflow_task_queue(task_poll("w-1")), async {
         rig.wait(1).await;
         engine.shutdown_worker(leave("heartbeats")).await.expect("heard");
         rig.wait(1).await;
         rig.start("order-1").await;
     });
     assert!(!task.expect("a poll").task_token.is_empty(), "it was on another queue");
-    let (task, ()) = tokio::join!(engine.poll_workflow_task_queue(poll()), async {
+    let (task, ()) = tokio::join!(engine.poll_workflow_task_queue(task_poll("w-1")), async {
         rig.wait(1).await;
         engine.shutdown_worker(leave(QUEUE)).await.expect("heard");
     });
@@ -208,11 +207,7 @@ async fn polls_outlast_a_shutdown_where_that_is_set_and_workers_are_told() {
     let described = engine.describe_namespace(name).await.expect("it is there");
     let told = described.namespace_info.and_then(|it| it.capabilities).expect("told");
     assert!(!told.worker_poll_complete_on_shutdown);
-    let poll = ws::PollWorkflowTaskQueueRequest {
-        worker_instance_key: "w-1".to_owned(),
-        ..calls::task_poll(QUEUE)
-    };
-    let (task, ()) = tokio::join!(engine.poll_workflow_task_queue(poll), async {
+    let (task, ()) = tokio::join!(engine.poll_workflow_task_queue(task_poll("w-1")), async {
         rig.wait(1).await;
         engine.shutdown_worker(shutdown("w-1")).await.expect("heard");
         rig.start("order-1").await;

@@ -4,9 +4,9 @@
 //! tune machinery that is not here, are taken silently. Any other one gets a warning, as does one
 //! that turns off what is always on: a suite must not fail for a setting that a newer server has.
 
-use std::time::Duration;
+use std::{fmt::Display, time::Duration};
 
-use anyhow::Result;
+use anyhow::{Error, Result};
 use steadfast_engine::Limits;
 
 use crate::{input::Pair, time::Span, trouble::Trouble};
@@ -67,23 +67,22 @@ fn set(key: &str, value: &str, limits: &mut Limits) -> Result<bool> {
 
 fn count<N: TryFrom<u32>>(key: &str, value: &str) -> Result<N> {
     let number = value.parse::<u32>().ok().and_then(|number| N::try_from(number).ok());
-    number.ok_or_else(|| {
-        Trouble::usage(format!("--dynamic-config-value {key}={value}: not a whole number"))
-    })
+    number.ok_or_else(|| wrong(key, value, &"not a whole number"))
 }
 
 fn switch(key: &str, value: &str) -> Result<bool> {
-    value.parse().map_err(|_| {
-        Trouble::usage(format!("--dynamic-config-value {key}={value}: neither true nor false"))
-    })
+    value.parse().map_err(|_| wrong(key, value, &"neither true nor false"))
 }
 
 fn span(key: &str, value: &str) -> Result<Duration> {
-    let parsed = value.parse::<Span>().map(Span::wire).map_err(|error| {
-        Trouble::usage(format!("--dynamic-config-value {key}={value}: {error}"))
-    })?;
+    let parsed = value.parse::<Span>().map(Span::wire);
+    let parsed = parsed.map_err(|error| wrong(key, value, &error))?;
     let (seconds, nanos) = (u64::try_from(parsed.seconds), u32::try_from(parsed.nanos));
     Ok(Duration::new(seconds.unwrap_or_default(), nanos.unwrap_or_default()))
+}
+
+fn wrong(key: &str, value: &str, why: &dyn Display) -> Error {
+    Trouble::usage(format!("--dynamic-config-value {key}={value}: {why}"))
 }
 
 fn is_always_on(key: &str) -> bool {

@@ -52,14 +52,13 @@ impl Workers {
 
     /// Whether a worker has shut down, and left this queue.
     pub(crate) fn has_left(&self, namespace_id: &str, worker: &str, queue: &str) -> bool {
-        let inside = self.lock();
-        if worker.is_empty() || inside.shut_down.is_empty() {
+        if worker.is_empty() {
             return false;
         }
-        let key = (namespace_id.to_owned(), worker.to_owned());
-        let of_worker = inside.shut_down.range((key.clone(), String::new())..);
-        let mut left = of_worker.take_while(|((it, _), _)| *it == key).map(|((_, left), _)| left);
-        left.any(|left| left.is_empty() || left == queue)
+        let inside = self.lock();
+        let key = || (namespace_id.to_owned(), worker.to_owned());
+        let has_left = |queue: &str| inside.shut_down.contains_key(&(key(), queue.to_owned()));
+        !inside.shut_down.is_empty() && (has_left("") || has_left(queue))
     }
 
     /// The workers of a namespace with a key behind `after`, by key.

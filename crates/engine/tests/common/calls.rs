@@ -417,6 +417,23 @@ impl Rig {
         }
     }
 
+    /// The history that a worker reads for its task: what came with it, and the pages after that.
+    pub(crate) async fn task_pages(
+        &self,
+        workflow_id: &str,
+        task: &Task,
+    ) -> Vec<Vec<HistoryEvent>> {
+        let mut pages = vec![task.history.clone().expect("a history").events];
+        let mut token = task.next_page_token.clone();
+        while !token.is_empty() {
+            let page = self.history_page(workflow_id, |it| it.next_page_token = token);
+            let page = page.await.expect("a page");
+            pages.push(page.history.expect("a history").events);
+            token = page.next_page_token;
+        }
+        pages
+    }
+
     /// The history as text, one line an event.
     pub(crate) async fn text(&self, workflow_id: &str, run_id: &str) -> String {
         text::history(&self.history(workflow_id, run_id).await)
