@@ -11,7 +11,7 @@ use tokio::{sync::watch, task::JoinSet};
 
 use crate::{
     grpc::{self, OPERATOR, WORKFLOW},
-    http::{self, Pages},
+    http::{self, Names, Pages},
     keys::Keys,
     listen::{BindError, Listener, Welcome},
     metrics::Metrics,
@@ -29,6 +29,9 @@ pub struct Options {
     pub tls: Option<TlsFiles>,
     /// Who may do what; none for everybody everything.
     pub keys: Keys,
+    /// The names by which the pages may be asked for where there are neither keys nor certificates,
+    /// besides addresses and `localhost`: in lower case, without ports.
+    pub http_names: Vec<String>,
     /// What holds for other machines where neither keys nor certificates are asked for.
     pub strangers: Strangers,
 }
@@ -51,6 +54,7 @@ impl Default for Options {
             http: vec![at(8233)],
             tls: None,
             keys: Keys::default(),
+            http_names: Vec::new(),
             strangers: Strangers::Refused,
         }
     }
@@ -110,7 +114,8 @@ impl Server {
         let mut serving = JoinSet::new();
         for listener in http_listeners {
             let (engine, metrics) = (engine.clone(), Arc::clone(&metrics));
-            let pages = Pages { engine, keys: options.keys.clone(), metrics, grpc };
+            let (keys, names) = (options.keys.clone(), options.names());
+            let pages = Pages { engine, keys, names, metrics, grpc };
             serving.spawn(http::serve(pages, listener.incoming(&welcome), stopped.clone()));
         }
 
@@ -148,6 +153,15 @@ impl Server {
 }
 
 impl Options {
+    /// A page from elsewhere has no key, and no certificate for the name that it asks for.
+    fn names(&self) -> Names {
+        if self.keys.is_empty() && self.tls.is_none() {
+            Names::These(self.http_names.as_slice().into())
+        } else {
+            Names::Any
+        }
+    }
+
     /// Strangers may knock only where somebody asks who they are.
     fn check_exposure(&self) -> Result<(), OpenError> {
         let asks = !self.keys.is_empty()

@@ -197,3 +197,32 @@ async fn a_door_to_other_machines_opens_only_if_it_asks_who_calls() {
         Server::open(world.engine.clone(), careless).await.expect("it is meant so");
     }
 }
+
+#[tokio::test]
+async fn without_keys_and_tls_nobody_reads_by_a_name_that_is_led_here() {
+    let names = vec!["flows.example".to_owned()];
+    let world = World::with(Limits::default(), Doors { http_names: names, ..doors() }).await;
+    let paths = ["/namespaces", "/namespaces/default/errors", "/api/v1/namespaces/default/errors"];
+    let status = async |world: &World, path: &str, headers: &str| {
+        let (head, body) = world.get(path, headers).await;
+        (head.split(' ').nth(1).expect("a status").to_owned(), body)
+    };
+    for path in paths {
+        for host in ["localhost:1", "[::1]:8233", "127.0.0.1", "flows.example:8233"] {
+            let (status, body) = status(&world, path, &format!("host: {host}\r\n")).await;
+            assert_eq!(status, "200", "{path} at {host}: {body}");
+        }
+        let (status, body) = status(&world, path, "host: evil.test:8233\r\n").await;
+        assert_eq!(status, "403", "{path}: {body}");
+        assert!(body.contains("--http-names evil.test"), "{body}");
+    }
+    let (health, _) = status(&world, "/healthz", "host: evil.test\r\n").await;
+    assert_eq!(health, "200", "whoever watches the server may call it as they like");
+
+    let world = self::world().await;
+    for path in paths {
+        let key = "host: any.test\r\nauthorization: Bearer root\r\n";
+        let (status, body) = status(&world, path, key).await;
+        assert_eq!(status, "200", "a browser gives no key to another's page: {path}: {body}");
+    }
+}

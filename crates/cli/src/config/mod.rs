@@ -25,6 +25,7 @@ use clap::{Arg, ArgMatches, Command, error::ErrorKind};
 use steadfast_server::TlsFiles;
 use steadfast_store::sqlite;
 
+pub(crate) use self::settings::host_name;
 use self::settings::{SETTINGS, Setting};
 use crate::logs::Logs;
 

@@ -126,6 +126,20 @@ pub(super) const SETTINGS: &[Setting] = &[
         },
     },
     Setting {
+        name: "http-names",
+        value: "NAME",
+        default: "",
+        about: "Names by which the pages and the API over HTTP may be asked for where there are \
+                neither keys nor TLS, separated by commas (a list in the file); addresses and \
+                localhost always may",
+        group: DOORS,
+        set: |it, text| {
+            let names = text.split(',').filter(|it| !it.is_empty());
+            it.doors.http_names = names.map(host_name).collect::<Result<_>>()?;
+            Ok(())
+        },
+    },
+    Setting {
         name: "threads",
         value: "COUNT",
         default: "",
@@ -340,6 +354,18 @@ fn address(text: &str) -> Result<std::net::SocketAddr> {
     })
 }
 
+/// A name as browsers ask for it.
+pub(crate) fn host_name(text: &str) -> Result<String> {
+    let name = text.trim().to_lowercase();
+    let is_name = !name.is_empty()
+        && name.chars().all(|it| it.is_ascii_alphanumeric() || matches!(it, '-' | '.' | '_'));
+    anyhow::ensure!(
+        is_name,
+        "{text:?} is not a name such as flows.example, without scheme, port and path"
+    );
+    Ok(name)
+}
+
 /// A span such as `90s`, `12h` or `3d`.
 fn span(text: &str) -> Result<Duration> {
     let wrong = || format!("{text:?} is not a span such as 90s, 30m, 12h or 3d");
@@ -384,6 +410,15 @@ mod tests {
         assert_eq!(span("3d").expect("a span"), Duration::from_secs(3 * 86_400));
         for wrong in ["", "d", "3", "3w", "-3d", "3.5d", "99999999999999999d", "3é"] {
             span(wrong).expect_err(wrong);
+        }
+    }
+
+    #[test]
+    fn a_host_is_a_name_alone() {
+        assert_eq!(host_name(" Flows.Example").expect("a name"), "flows.example");
+        for wrong in ["", "http://flows.example", "flows.example:8233", "flows.example/", "*"] {
+            let error = host_name(wrong).expect_err(wrong).to_string();
+            assert!(error.contains("without scheme, port and path"), "{error}");
         }
     }
 

@@ -6,7 +6,10 @@ use std::{
     str::FromStr,
 };
 
-use crate::{config::port_beside, input::Pair};
+use crate::{
+    config::{host_name, port_beside},
+    input::Pair,
+};
 
 /// Run a server for tests
 #[derive(Debug, clap::Args)]
@@ -80,6 +83,10 @@ pub(super) struct StartDev {
     /// The address that the pages are on; that of the server, if nothing is said
     #[arg(long, value_name = "ADDRESS")]
     ui_ip: Option<Host>,
+
+    /// A name by which the pages may be asked for, besides localhost and addresses; may be repeated
+    #[arg(long, value_name = "NAME", value_parser = host_name, value_delimiter = ',')]
+    pub(super) http_names: Vec<String>,
 
     #[command(flatten)]
     taken: Taken,

@@ -83,6 +83,7 @@ async fn open_doors(args: &StartDev, engine: Engine) -> Result<Server> {
     let doors = |pages: Option<SocketAddr>| Doors {
         grpc: at(args.port),
         http: http.into_iter().chain(pages.filter(|pages| Some(*pages) != http)).collect(),
+        http_names: args.http_names.clone(),
         strangers: Strangers::Welcome,
         ..Doors::default()
     };

@@ -85,8 +85,13 @@ fn there_is_one_http_door_and_who_asks_for_two_is_told() {
 
 /// What is at an address of an HTTP door.
 fn page(address: &str, path: &str) -> String {
+    page_of(address, address, path)
+}
+
+/// The same, asked for by a name.
+fn page_of(name: &str, address: &str, path: &str) -> String {
     let mut stream = TcpStream::connect(address).expect("a connection");
-    let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+    let request = format!("GET {path} HTTP/1.1\r\nhost: {name}\r\nconnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).expect("it is sent");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("an answer");
@@ -103,6 +108,18 @@ fn the_pages_are_where_they_were_asked_for_or_above_the_port() {
     let port = free_port();
     let dev = Dev::shown(&port.to_string(), &[]);
     assert_eq!(dev.http, Some(format!("127.0.0.1:{}", port + 1_000)));
+}
+
+#[test]
+fn pages_are_shown_under_the_names_that_were_given() {
+    let dev = Dev::shown("0", &["--ui-port", "0", "--http-names", "flows.example,box"]);
+    let address = dev.http.as_ref().expect("pages");
+    for name in ["flows.example", "BOX:80", "localhost"] {
+        let answer = page_of(name, address, "/namespaces");
+        assert!(answer.starts_with("HTTP/1.1 200 OK"), "{name}: {answer}");
+    }
+    let answer = page_of("evil.test", address, "/namespaces");
+    assert!(answer.starts_with("HTTP/1.1 403 Forbidden"), "{answer}");
 }
 
 #[test]

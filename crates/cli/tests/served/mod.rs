@@ -76,8 +76,11 @@ impl Serving {
     fn get(&self, path: &str, headers: &str) -> String {
         let address = self.said("HTTP").strip_prefix("http://").expect("an address");
         let mut stream = TcpStream::connect(address).expect("a connection");
-        write!(stream, "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n{headers}\r\n")
-            .expect("it is sent");
+        write!(
+            stream,
+            "GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{headers}\r\n"
+        )
+        .expect("it is sent");
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("an answer");
         answer

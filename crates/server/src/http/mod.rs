@@ -13,6 +13,7 @@ mod pages;
 mod ui;
 
 pub use api::openapi;
+pub(crate) use origin::Names;
 pub(crate) use pages::Pages;
 
 use std::{convert::Infallible, time::Duration};

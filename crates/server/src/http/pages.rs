@@ -14,7 +14,7 @@ use http::{
 };
 use steadfast_engine::Engine;
 
-use super::api;
+use super::{Names, api};
 use crate::{
     keys::{Keys, Place, Wanted},
     metrics::{self, Metrics},
@@ -26,6 +26,7 @@ use crate::{
 pub(crate) struct Pages {
     pub(crate) engine: Engine,
     pub(crate) keys: Keys,
+    pub(crate) names: Names,
     pub(crate) metrics: Arc<Metrics>,
     /// Where the other door is, for whoever came to this one by mistake.
     pub(crate) grpc: std::net::SocketAddr,

@@ -114,9 +114,11 @@ impl World {
         let address = self.server.http().expect("an HTTP door");
         let mut stream = TcpStream::connect(address).await.expect("a connection");
         let length = body.len();
+        let host = format!("host: {address}\r\n");
+        let host = if headers.starts_with("host: ") { "" } else { &host };
         let head = format!(
-            "{method} {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\
-             content-length: {length}\r\n{headers}\r\n"
+            "{method} {path} HTTP/1.1\r\n{host}{headers}connection: close\r\n\
+             content-length: {length}\r\n\r\n"
         );
         stream.write_all(head.as_bytes()).await.expect("it is sent");
         // Of what is too large not all is taken.

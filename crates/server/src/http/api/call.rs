@@ -36,10 +36,11 @@ impl Call {
         let key = parts.headers.get(http::header::AUTHORIZATION).map(http::HeaderValue::as_bytes);
         let wanted = Wanted { right, place: Place::Namespace(&namespace) };
         pages.keys.check(key, wanted).map_err(|denied| Fault::from(&denied))?;
+        let stranger = |stranger| Fault::from(&stranger);
+        pages.names.check(&parts.headers).map_err(stranger)?;
         // Programs do not say where a call comes from. A browser does if it may change something.
         if right != Right::Read && parts.headers.contains_key(http::header::ORIGIN) {
-            origin::check(&parts.headers, pages.keys.is_empty())
-                .map_err(|stranger| Fault::from(&stranger))?;
+            origin::check(&parts.headers).map_err(stranger)?;
         }
         let identity = parts.headers.get(IDENTITY).and_then(|value| value.to_str().ok());
         let identity = identity.unwrap_or("http").to_owned();

@@ -31,7 +31,7 @@ impl FromRequest<Pages> for Form {
         let visit = Visit::from_request_parts(&mut parts, pages).await?;
         visit.may_change().map_err(|denied| turned_away(&denied))?;
         let refused = |status, why: &str| frame::trouble(status, &visit.namespace, why);
-        origin::check(&parts.headers, pages.keys.is_empty())
+        origin::check(&parts.headers)
             .map_err(|stranger| refused(StatusCode::FORBIDDEN, &stranger.to_string()))?;
         let body = to_bytes(body, FORM_MAX).await.map_err(|_| {
             let why = format!("a form may have {FORM_MAX} bytes; this one has more");

@@ -18,7 +18,7 @@ use steadfast_engine::{Engine, Error, Timestamp};
 
 use super::frame::{self, Section};
 use crate::{
-    http::{Pages, api},
+    http::{Pages, api, origin::Stranger},
     keys::{Denied, Keys, Place, Wanted},
     rpc::Right,
 };
@@ -41,6 +41,8 @@ impl FromRequestParts<Pages> for Visit {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, pages: &Pages) -> Result<Self, Response> {
+        let stranger = |why: Stranger| frame::trouble(StatusCode::FORBIDDEN, "", &why.to_string());
+        pages.names.check(&parts.headers).map_err(stranger)?;
         let path = RawPathParams::from_request_parts(parts, pages).await;
         let path = path.map_err(IntoResponse::into_response)?;
         let path: Vec<(String, String)> =
