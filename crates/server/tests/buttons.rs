@@ -232,7 +232,7 @@ async fn what_cannot_be_done_is_told_and_changes_nothing() {
         (ERRORS, "do=resume&id=x", 400, "ids look like 812-5"),
         (ERRORS, "do=resume", 400, "id: "),
         (ERRORS, "do=explode&id=1-5", 400, "&quot;explode&quot; is nothing that can be done"),
-        (ERRORS, "do=resume&fingerprint=zz", 400, "16 hexadecimal digits"),
+        (ERRORS, "do=resume&fingerprint=+00000000000000a", 400, "16 hexadecimal digits"),
         (ERRORS, "do=resume&fingerprint=00000000000000aa&spread=-1", 400, "spread: "),
         (ERRORS, "do=resume&fingerprint=00000000000000aa", 409, "nothing was done"),
         ("/namespaces/nowhere/errors", "do=resume&id=1-5", 404, "nowhere"),

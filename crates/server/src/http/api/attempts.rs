@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use steadfast_engine::fingerprint;
 use steadfast_proto::common::WorkflowExecution;
 use steadfast_store::{AttemptLog, AttemptOutcome, AttemptRow};
 use utoipa::{IntoParams, ToSchema};
@@ -121,7 +122,7 @@ impl From<AttemptLog> for Tried {
     fn from(log: AttemptLog) -> Self {
         let first = log.rows.first().cloned().unwrap_or_default();
         let dropped =
-            log.dropped.into_iter().map(|(print, count)| (format!("{print:016x}"), count));
+            log.dropped.into_iter().map(|(print, count)| (fingerprint::text(print), count));
         Self {
             subject: subject(first.activity),
             event_id: first.activity,
@@ -150,7 +151,7 @@ impl From<AttemptRow> for Attempt {
             ended_at: Time(row.ended_at),
             error_type: row.error_type,
             message: row.message,
-            fingerprint: (row.fingerprint != 0).then(|| format!("{:016x}", row.fingerprint)),
+            fingerprint: (row.fingerprint != 0).then(|| fingerprint::text(row.fingerprint)),
             class: row.class,
             why: row.why,
             rule: row.rule,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use steadfast_engine::{Timestamp, failures::ErrorId};
+use steadfast_engine::{Timestamp, failures::ErrorId, fingerprint};
 use steadfast_store::{ErrorEntry, ErrorGroup, ErrorGroupRow, ErrorPosition, Order, RunNumber};
 use utoipa::{IntoParams, ToSchema};
 
@@ -239,7 +239,7 @@ impl From<ErrorEntry> for ErrorItem {
             attempts: row.attempts,
             error_type: row.error_type,
             cause: row.cause,
-            fingerprint: format!("{:016x}", row.fingerprint),
+            fingerprint: fingerprint::text(row.fingerprint),
             first_at: Time(row.first_at),
             last_at: Time(row.last_at),
             next_at,

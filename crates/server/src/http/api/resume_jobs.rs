@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use steadfast_engine::failures::{
-    JobOrder, JobProgress, JobRate, JobReport, JobState, NewResumeJob,
+use steadfast_engine::{
+    Timestamp,
+    failures::{JobOrder, JobProgress, JobRate, JobReport, JobState, NewResumeJob},
+    fingerprint,
 };
 use utoipa::ToSchema;
 
@@ -231,8 +233,8 @@ fn max_failures() -> f64 {
 
 impl From<JobReport> for Report {
     fn from(report: JobReport) -> Self {
-        let JobReport { fingerprint, text, count } = report;
-        let fingerprint = (fingerprint != 0).then(|| format!("{fingerprint:016x}"));
+        let JobReport { fingerprint: print, text, count } = report;
+        let fingerprint = (print != 0).then(|| fingerprint::text(print));
         Self { fingerprint, reason: text, count }
     }
 }
@@ -251,7 +253,7 @@ impl From<JobProgress> for Job {
             state,
             by: job.who.identity,
             reason: job.who.reason,
-            started_at: Time(steadfast_engine::Timestamp(job.started_at)),
+            started_at: Time(Timestamp(job.started_at)),
             closed_at: Time::known(job.closed_at),
             total: job.total,
             resumed: job.resumed,

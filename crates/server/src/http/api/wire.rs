@@ -10,6 +10,7 @@ use serde_json::Value;
 use steadfast_engine::{
     Timestamp,
     failures::{ErrorId, Selection},
+    fingerprint,
 };
 use steadfast_proto::common::{Payload, Payloads};
 use steadfast_retry::span;
@@ -101,7 +102,7 @@ impl Filter {
     /// As the engine has it.
     pub(super) fn engine(self) -> Result<ErrorFilter, Fault> {
         let fingerprint = self.fingerprint.map(|text| {
-            u64::from_str_radix(&text, 16).map_err(|_| {
+            fingerprint::parse(&text).ok_or_else(|| {
                 let message = format!("fingerprint: {text:?} is not 16 hexadecimal digits");
                 Fault::invalid(message).at("fingerprint")
             })

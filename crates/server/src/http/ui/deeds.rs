@@ -11,6 +11,7 @@ use maud::{Markup, html};
 use steadfast_engine::{
     Code, Error,
     failures::{Acted, ErrorId, Resume, Selection},
+    fingerprint,
 };
 use steadfast_proto::{
     common::WorkflowExecution,
@@ -187,8 +188,8 @@ fn chosen(form: &Form) -> Result<Selection, Error> {
 
 /// What errors that are alike have in common, as it is written in addresses.
 pub(super) fn fingerprint(text: &str) -> Result<u64, Error> {
-    u64::from_str_radix(text, 16)
-        .map_err(|_| invalid("a fingerprint is 16 hexadecimal digits".to_owned()))
+    let wrong = || invalid(format!("fingerprint: {text:?} is not 16 hexadecimal digits"));
+    fingerprint::parse(text).ok_or_else(wrong)
 }
 
 fn spread(form: &Form) -> Result<Duration, Error> {

@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use maud::{Markup, html};
-use steadfast_engine::{Error, failures::ErrorId};
+use steadfast_engine::{Error, failures::ErrorId, fingerprint};
 use steadfast_store::{ErrorEntry, ErrorFilter, ErrorGroup, ErrorGroupRow, ErrorState, Order};
 
 use super::{
@@ -41,7 +41,7 @@ async fn all_groups(visit: &Visit) -> Result<Markup, Error> {
 
 fn group_line(visit: &Visit, group: &ErrorGroupRow) -> Markup {
     let row = &group.example.row;
-    let print = format!("{:016x}", row.fingerprint);
+    let print = fingerprint::text(row.fingerprint);
     let errors = link::errors(&visit.namespace);
     html! {
         tr {
