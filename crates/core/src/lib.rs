@@ -52,6 +52,7 @@ mod transition;
 mod trouble;
 mod tx;
 mod view;
+mod weight;
 
 pub use activity::Timeouts;
 pub use counted::{Counted, RuleCount};

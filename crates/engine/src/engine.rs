@@ -25,7 +25,7 @@ use crate::{
     query::Queries,
     running::Running,
     service::{Engine, default_namespace},
-    shard::{Listening, Mail, Mailbox, RunNumbers, Shard, Shared, earlier},
+    shard::{Kept, Listening, Mail, Mailbox, RunNumbers, Shard, Shared, earlier},
     tally::Tally,
     webhooks::{Undeliverable, Webhooks},
     workers::Workers,
@@ -105,6 +105,7 @@ impl Engine {
             hot: Arc::new(Hot::default()),
             stats: Arc::new(CommitStats::default()),
             tally: Tally::default(),
+            kept: Kept::default(),
             fenced: Arc::new(AtomicBool::new(false)),
             ended: Arc::default(),
             numbers: RunNumbers::from(lease.next_run),
@@ -184,6 +185,12 @@ impl Engine {
     /// How many workflow tasks and activity tasks wait for a worker.
     pub fn backlog(&self) -> (usize, usize) {
         (self.shared().tasks.backlog(), self.shared().activities.backlog())
+    }
+
+    /// How many runs are in memory, and about how many bytes they keep of what users sent.
+    pub fn cached(&self) -> (usize, usize) {
+        let kept = &self.shared().kept;
+        (kept.runs.load(Ordering::Relaxed), kept.bytes.load(Ordering::Relaxed))
     }
 
     /// Numbers about failures and retries.

@@ -9,6 +9,8 @@ pub struct Limits {
     pub run: steadfast_core::Limits,
     /// Runs that all shards together keep in memory, beyond those that are in use.
     pub cached_runs_max: usize,
+    /// Bytes that they may take of what users sent: inputs, what is pending, newest events.
+    pub cached_bytes_max: usize,
     /// Closed runs among them that are kept for whoever asks how they went.
     pub cached_closed_runs_max: usize,
     /// Schedules that all shards together keep in memory, beyond those that are in use.
@@ -59,6 +61,7 @@ impl Default for Limits {
         Self {
             run: steadfast_core::Limits::default(),
             cached_runs_max: 20_000,
+            cached_bytes_max: 128 << 20,
             cached_closed_runs_max: 200,
             cached_schedules_max: 1_000,
             tail_events_max: 256,

@@ -3,13 +3,13 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use steadfast_engine::{Code, Engine, Limits, Options};
-use steadfast_proto::enums::WorkflowIdConflictPolicy;
+use steadfast_proto::{enums::WorkflowIdConflictPolicy, history::history_event::Attributes};
 use steadfast_store::{Memory, Store};
 
 use crate::common::{
-    Base, Fault, QUEUE, Rig, activity,
+    Base, Fault, QUEUE, Rig, activity, activity_with,
     calls::{Work, activity_poll, task_poll},
-    complete, survives, timer,
+    complete, payloads, survives, timer,
 };
 
 /// One workflow with one activity and one timer.
@@ -211,6 +211,51 @@ async fn runs_that_do_not_fit_into_memory_go_on_all_the_same() {
         for _ in 0..60 {
             let work = rig.next_activity().await;
             rig.complete_activity(&work, "paid").await.expect("taken");
+            rig.step(vec![complete("done")]).await;
+        }
+        assert_eq!(rig.count("ExecutionStatus = 'Completed'").await, Ok(60));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn large_inputs_do_not_stay_in_memory_while_no_worker_comes() {
+    const INPUT: usize = 100_000;
+    let limits = Limits { cached_bytes_max: 20 * INPUT, ..Limits::default() };
+    let input = |id: &str| Some(payloads(&format!("{id} {}", "x".repeat(INPUT))));
+    let is_bounded = |rig: &Rig| {
+        // Each is kept more than once: in an event, and as what is pending or was started.
+        let (runs, bytes) = rig.engine().cached();
+        assert!((4..=10).contains(&runs), "{runs} runs take {bytes} bytes");
+        assert!(bytes <= limits.cached_bytes_max, "{runs} runs take {bytes} bytes");
+    };
+    for base in [Base::memory, Base::sqlite] {
+        let rig = Rig::with(base(), limits.clone()).await;
+        for n in 0..60 {
+            let id = format!("order-{n}");
+            rig.start_with(&id, |start| start.input = input(&id)).await.expect("a start");
+        }
+        is_bounded(&rig);
+        for _ in 0..60 {
+            let task = rig.next_task(QUEUE).await;
+            let first = task.history.as_ref().and_then(|it| it.events.first()).expect("an event");
+            let Some(Attributes::WorkflowExecutionStartedEventAttributes(started)) =
+                &first.attributes
+            else {
+                panic!("a history does not begin with {first:?}");
+            };
+            let id = &task.workflow_execution.as_ref().expect("a run").workflow_id;
+            assert!(started.input == input(id), "{id} was started with something else");
+            let charge = activity_with("a", |it| it.input.clone_from(&started.input));
+            rig.complete_task(&task, vec![charge]).await.expect("taken");
+        }
+        is_bounded(&rig);
+        for _ in 0..60 {
+            let work = rig.next_activity().await;
+            let id = &work.workflow_execution.as_ref().expect("a run").workflow_id;
+            assert!(work.input == input(id), "{id} has another activity");
+            rig.complete_activity(&work, "paid").await.expect("taken");
+        }
+        for _ in 0..60 {
             rig.step(vec![complete("done")]).await;
         }
         assert_eq!(rig.count("ExecutionStatus = 'Completed'").await, Ok(60));

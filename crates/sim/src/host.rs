@@ -62,9 +62,11 @@ impl Host {
         chance: &Chance,
     ) -> Self {
         let mut draw = chance.child("machine");
+        let cached = usize::try_from(draw.between(1, 24)).unwrap_or(1);
         let limits = Limits {
             // Small, so that runs leave the memory, pages end and horizons pass.
-            cached_runs_max: usize::try_from(draw.between(1, 24)).unwrap_or(1),
+            cached_runs_max: cached,
+            cached_bytes_max: cached * 4_096,
             tail_events_max: usize::try_from(draw.between(1, 40)).unwrap_or(1),
             history_page_max: usize::try_from(draw.between(3, 60)).unwrap_or(3),
             list_page_max: usize::try_from(draw.between(2, 20)).unwrap_or(2),

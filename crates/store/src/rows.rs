@@ -429,6 +429,12 @@ impl RunWrite {
         self.fold_items();
     }
 
+    /// Bytes of the pending things and events in it.
+    pub fn bytes(&self) -> usize {
+        let items = self.items.iter().filter_map(|item| item.data.as_ref()).map(Vec::len);
+        items.chain(self.events.iter().map(|batch| batch.data.len())).sum()
+    }
+
     /// Leaves the last word about each item.
     fn fold_items(&mut self) {
         // Those of one key stay in their order.

@@ -103,6 +103,19 @@ pub(super) const SETTINGS: &[Setting] = &[
         set: |it, text| to(&mut it.engine.limits.cached_runs_max, text),
     },
     Setting {
+        name: "cached-mib",
+        value: "MIB",
+        default: "128",
+        about: "Memory for what those runs keep of inputs, pending work and newest events",
+        group: STORAGE,
+        set: |it, text| {
+            let mut mib = 0_usize;
+            to(&mut mib, text)?;
+            it.engine.limits.cached_bytes_max = mib.saturating_mul(1 << 20);
+            Ok(())
+        },
+    },
+    Setting {
         name: "grpc",
         value: "ADDRESS",
         default: "127.0.0.1:7233",

@@ -1,10 +1,20 @@
 //! The runs of a shard that are in memory, and how they are found.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
 use steadfast_store::RunNumber;
 
 use super::{entry::Entry, job::Address};
+
+/// How much all shards together have in memory.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    pub(crate) runs: AtomicUsize,
+    pub(crate) bytes: AtomicUsize,
+}
 
 /// The runs of a shard that are in memory.
 #[derive(Debug, Default)]
@@ -17,6 +27,10 @@ pub(crate) struct Cache {
     /// Oldest use first.
     by_use: BTreeMap<u64, RunNumber>,
     uses: u64,
+    /// What all of them take, about.
+    bytes: usize,
+    /// How many there were and what they took when the engine was told last.
+    told: (usize, usize),
     evictions: u64,
     /// The last few runs that were let go.
     evicted: VecDeque<RunNumber>,
@@ -69,7 +83,26 @@ impl Cache {
             let workflows = self.current.entry(identity.namespace_id.clone()).or_default();
             workflows.insert(identity.workflow_id.clone(), entry.number);
         }
+        self.bytes += entry.weight.bytes;
         self.entries.insert(entry.number, Box::new(entry));
+    }
+
+    /// So many bytes were written of a run.
+    pub(crate) fn wrote(&mut self, number: RunNumber, bytes: usize) {
+        let Some(entry) = self.entries.get_mut(&number) else { return };
+        entry.weight.bytes += bytes;
+        self.bytes += bytes;
+        if entry.weight.is_doubtful() {
+            self.weigh(number);
+        }
+    }
+
+    /// Counts a run with what it really takes.
+    fn weigh(&mut self, number: RunNumber) {
+        let Some(entry) = self.entries.get_mut(&number) else { return };
+        self.bytes -= entry.weight.bytes;
+        entry.weight = entry.weigh();
+        self.bytes += entry.weight.bytes;
     }
 
     /// Remembers that a run is the newest of its workflow, unless a newer one is known.
@@ -84,6 +117,7 @@ impl Cache {
     pub(crate) fn remove(&mut self, number: RunNumber) -> Option<Box<Entry>> {
         let entry = self.entries.remove(&number)?;
         self.by_use.remove(&entry.used);
+        self.bytes -= entry.weight.bytes;
         let identity = entry.run.identity();
         self.by_run_id.remove(&identity.run_id);
         if let Some(workflows) = self.current.get_mut(&identity.namespace_id)
@@ -142,11 +176,43 @@ impl Cache {
         }
     }
 
+    /// Lets those go that were not used for longest, until the others take `bytes_max`, but for those
+    /// that are needed.
+    pub(crate) fn evict_bytes(&mut self, bytes_max: usize, durable: u64) {
+        for _ in 0..LOOKED_AT_MAX {
+            let oldest = self.by_use.first_key_value().map(|(_, number)| *number);
+            let Some(number) = oldest.filter(|_| self.bytes > bytes_max) else { return };
+            if self.get(number).is_some_and(|entry| entry.is_idle(durable)) {
+                self.weigh(number);
+                if self.bytes > bytes_max {
+                    self.remove(number);
+                }
+            } else {
+                // The others behind it have their turn before it is looked at again.
+                self.get_mut(number);
+            }
+        }
+    }
+
+    /// Tells the engine how much there is here.
+    pub(crate) fn tell(&mut self, kept: &Kept) {
+        let now = (self.entries.len(), self.bytes);
+        let before = std::mem::replace(&mut self.told, now);
+        for (place, now, before) in [(&kept.runs, now.0, before.0), (&kept.bytes, now.1, before.1)]
+        {
+            if now != before {
+                place.fetch_add(now.wrapping_sub(before), Ordering::Relaxed);
+            }
+        }
+    }
+
     /// How many runs were let go so far.
     pub(crate) fn evictions(&self) -> u64 {
         self.evictions
     }
 }
 
+/// Runs that are looked at together, as each step of a shard may bring some in.
+const LOOKED_AT_MAX: usize = 1_024;
 /// Runs that were let go and are remembered for as long as a read takes.
 const EVICTED_MAX: usize = 4_096;

@@ -268,8 +268,10 @@ impl<'a> Desk<'a> {
             write.visibility = Some(listing::row(&entry.run, namespace.ok().as_deref()));
         }
         entry.last_work = work;
+        let bytes = write.bytes();
         self.put(write);
         self.note(number, std::mem::take(&mut transition.events), due);
+        self.shard.cache.wrote(number, bytes);
     }
 
     /// Takes note of what a run has become: its new events, and when it is due.

@@ -8,6 +8,7 @@ use std::{
     },
 };
 
+use prost::Message as _;
 use steadfast_core::{Limits, Rulebook, Run, UpdateProgress};
 use steadfast_proto::history::HistoryEvent;
 use steadfast_store::RunNumber;
@@ -42,6 +43,23 @@ pub(crate) struct Entry {
     pub(crate) deleters: Vec<oneshot::Sender<Result<(), Error>>>,
     /// When it was last used, by the shard's own count.
     pub(crate) used: u64,
+    /// What it takes of the cache's room.
+    pub(crate) weight: Weight,
+}
+
+/// Bytes that a run takes in memory: exact when it was weighed, and then more by what was written of
+/// it since.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Weight {
+    pub(crate) bytes: usize,
+    weighed: usize,
+}
+
+impl Weight {
+    /// Whether so much was written since that it may be far from what is kept.
+    pub(crate) fn is_doubtful(self) -> bool {
+        self.bytes > 2 * self.weighed + DOUBT
+    }
 }
 
 /// Somebody who waits for the history to grow.
@@ -107,7 +125,15 @@ impl Entry {
             hot: None,
             deleters: Vec::new(),
             used: 0,
+            weight: Weight::default(),
         }
+    }
+
+    /// What it takes now.
+    pub(crate) fn weigh(&self) -> Weight {
+        let tail = self.tail.iter().chain(self.close_event.as_deref());
+        let bytes = self.run.weight() + tail.map(HistoryEvent::encoded_len).sum::<usize>();
+        Weight { bytes, weighed: bytes }
     }
 
     /// What operators say now about failures in its namespace.
@@ -196,3 +222,6 @@ impl Entry {
             && self.run.updates().iter().all(|(_, update)| update.request.is_none())
     }
 }
+
+/// Bytes that are written of most runs in all their life: those are not weighed.
+const DOUBT: usize = 4 * 1024;

@@ -126,7 +126,9 @@ impl Shard {
             |namespace| Arc::clone(&namespace.limits),
         );
         self.due.set(rows.run, None, run.next_due());
-        self.cache.insert(Entry::loaded(rows.run, run, limits), false);
+        let mut entry = Entry::loaded(rows.run, run, limits);
+        entry.weight = entry.weigh();
+        self.cache.insert(entry, false);
     }
 }
 

@@ -41,7 +41,7 @@ use steadfast_core::Timestamp;
 use steadfast_store::{RunNumber, RunWrite, ShardNumber};
 use tokio::sync::{mpsc, oneshot};
 
-pub(crate) use cache::Cache;
+pub(crate) use cache::{Cache, Kept};
 pub(crate) use desk::{Desk, Wishes};
 pub(crate) use entry::{Entry, UpdateWatcher, Watcher};
 pub(crate) use job::{Address, Job, PendingKey};
@@ -72,6 +72,7 @@ pub(crate) struct Shard {
     schedules_max: usize,
     cache_max: usize,
     closed_max: usize,
+    bytes_max: usize,
     due: Due,
     pending: BTreeMap<PendingKey, VecDeque<Box<dyn Job>>>,
     /// Runs that are not in memory although the store does not know the last of them yet, with
@@ -111,6 +112,7 @@ impl Shard {
             schedules_max: limits.cached_schedules_max / shards.max(1),
             cache_max: limits.cached_runs_max / shards.max(1),
             closed_max: limits.cached_closed_runs_max / shards.max(1),
+            bytes_max: limits.cached_bytes_max / shards.max(1),
             due: Due::new(limits.due_horizon, limits.due_page_max),
             pending: BTreeMap::new(),
             quarantined: BTreeMap::new(),
@@ -156,6 +158,8 @@ impl Shard {
             self.submit();
             self.cache.evict(self.cache_max, self.durable.get());
             self.cache.evict_closed(self.closed_max, self.durable.get());
+            self.cache.evict_bytes(self.bytes_max, self.durable.get());
+            self.cache.tell(&self.shared.kept);
             self.evict_schedules();
             self.forget_quarantine();
             if self.stopping.is_some() {
