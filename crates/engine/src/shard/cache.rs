@@ -179,9 +179,9 @@ impl Cache {
     /// Lets those go that were not used for longest, until the others take `bytes_max`, but for those
     /// that are needed.
     pub(crate) fn evict_bytes(&mut self, bytes_max: usize, durable: u64) {
-        for _ in 0..LOOKED_AT_MAX {
-            let oldest = self.by_use.first_key_value().map(|(_, number)| *number);
-            let Some(number) = oldest.filter(|_| self.bytes > bytes_max) else { return };
+        let mut passed_over = 0;
+        while self.bytes > bytes_max && passed_over < PASSED_OVER_MAX {
+            let Some((_, &number)) = self.by_use.first_key_value() else { return };
             if self.get(number).is_some_and(|entry| entry.is_idle(durable)) {
                 self.weigh(number);
                 if self.bytes > bytes_max {
@@ -190,6 +190,7 @@ impl Cache {
             } else {
                 // The others behind it have their turn before it is looked at again.
                 self.get_mut(number);
+                passed_over += 1;
             }
         }
     }
@@ -212,7 +213,8 @@ impl Cache {
     }
 }
 
-/// Runs that are looked at together, as each step of a shard may bring some in.
-const LOOKED_AT_MAX: usize = 1_024;
+/// Runs that are needed and in the way of those that are not, which a step of a shard looks at: there
+/// may be many of them, and more steps will come.
+const PASSED_OVER_MAX: usize = 16;
 /// Runs that were let go and are remembered for as long as a read takes.
 const EVICTED_MAX: usize = 4_096;
