@@ -147,8 +147,7 @@ pub(super) const SETTINGS: &[Setting] = &[
                 localhost always may",
         group: DOORS,
         set: |it, text| {
-            let names = text.split(',').filter(|it| !it.is_empty());
-            it.doors.http_names = names.map(host_name).collect::<Result<_>>()?;
+            it.doors.http_names = each(text, host_name)?;
             Ok(())
         },
     },
@@ -205,7 +204,7 @@ pub(super) const SETTINGS: &[Setting] = &[
                 `steadfast key create` makes them",
         group: DOORS,
         set: |it, text| {
-            it.doors.keys = keys(text)?;
+            it.doors.keys = Keys::new(each(text, key)?);
             Ok(())
         },
     },
@@ -394,9 +393,9 @@ fn span(text: &str) -> Result<Duration> {
     Ok(Duration::from_secs(number.checked_mul(seconds).with_context(wrong)?))
 }
 
-fn keys(text: &str) -> Result<Keys> {
-    let keys: Result<Vec<Key>> = text.split(',').filter(|it| !it.is_empty()).map(key).collect();
-    Ok(Keys::new(keys?))
+/// All of a list, which commas separate.
+fn each<T>(text: &str, read: fn(&str) -> Result<T>) -> Result<Vec<T>> {
+    text.split(',').filter(|it| !it.is_empty()).map(read).collect()
 }
 
 /// The namespace may have colons of its own.
