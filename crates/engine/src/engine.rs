@@ -25,7 +25,7 @@ use crate::{
     query::Queries,
     running::Running,
     service::{Engine, default_namespace},
-    shard::{Kept, Listening, Mail, Mailbox, RunNumbers, Shard, Shared, earlier},
+    shard::{Held, Listening, Mail, Mailbox, RunNumbers, Shard, Shared, Sum, earlier},
     tally::Tally,
     webhooks::{Undeliverable, Webhooks},
     workers::Workers,
@@ -105,7 +105,7 @@ impl Engine {
             hot: Arc::new(Hot::default()),
             stats: Arc::new(CommitStats::default()),
             tally: Tally::default(),
-            kept: Kept::default(),
+            held: Sum::default(),
             fenced: Arc::new(AtomicBool::new(false)),
             ended: Arc::default(),
             numbers: RunNumbers::from(lease.next_run),
@@ -187,10 +187,9 @@ impl Engine {
         (self.shared().tasks.backlog(), self.shared().activities.backlog())
     }
 
-    /// How many runs are in memory, and about how many bytes they keep of what users sent.
-    pub fn cached(&self) -> (usize, usize) {
-        let kept = &self.shared().kept;
-        (kept.runs.load(Ordering::Relaxed), kept.bytes.load(Ordering::Relaxed))
+    /// How much is held in memory, about.
+    pub fn held(&self) -> Held {
+        self.shared().held.get()
     }
 
     /// Numbers about failures and retries.

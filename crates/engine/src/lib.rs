@@ -56,6 +56,7 @@ pub use error::{Code, Detail, Error};
 pub use histogram::Histogram;
 pub use limits::Limits;
 pub use service::{AsideError, Change, Engine, Moved, Preview, Unwell};
+pub use shard::Held;
 pub use steadfast_core::{
     ATTEMPT_KEYS, FENCE_HEADER, IDEMPOTENCY_HEADER, LEAVES, SILENCE_LONGEST, SILENCE_MAX,
     SPOKEN_FOR_HEADER, Timestamp, failure, policy,

@@ -224,7 +224,8 @@ async fn large_inputs_do_not_stay_in_memory_while_no_worker_comes() {
     let input = |id: &str| Some(payloads(&format!("{id} {}", "x".repeat(INPUT))));
     let is_bounded = |rig: &Rig| {
         // Each is kept more than once: in an event, and as what is pending or was started.
-        let (runs, bytes) = rig.engine().cached();
+        let held = rig.engine().held();
+        let (runs, bytes) = (held.runs, held.run_bytes);
         assert!((4..=10).contains(&runs), "{runs} runs take {bytes} bytes");
         assert!(bytes <= limits.cached_bytes_max, "{runs} runs take {bytes} bytes");
     };

@@ -2,15 +2,18 @@
 
 use std::time::Duration;
 
-use steadfast_engine::Code;
+use steadfast_engine::{Code, Engine, Limits};
 use steadfast_proto::{
     enums::{self, UpdateWorkflowExecutionLifecycleStage as Stage},
     workflowservice as ws,
 };
 
+use tokio::task::JoinSet;
+
 use crate::{
-    common::{NAMESPACE, QUEUE, Rig, calls, complete, execution, payloads, timer},
+    common::{Base, NAMESPACE, QUEUE, Rig, calls, complete, execution, payloads, timer},
     peers::drop_after,
+    updates,
 };
 
 const SHORT: Duration = Duration::from_secs(3);
@@ -18,6 +21,16 @@ const SHORT: Duration = Duration::from_secs(3);
 async fn asleep(rig: &Rig) {
     rig.start("order-1").await;
     rig.step(vec![timer("t", 3_600)]).await;
+}
+
+fn close_of(workflow_id: &str) -> ws::GetWorkflowExecutionHistoryRequest {
+    ws::GetWorkflowExecutionHistoryRequest {
+        namespace: NAMESPACE.to_owned(),
+        execution: Some(execution(workflow_id, "")),
+        wait_new_event: true,
+        history_event_filter_type: enums::HistoryEventFilterType::CloseEvent.into(),
+        ..ws::GetWorkflowExecutionHistoryRequest::default()
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -37,13 +50,7 @@ async fn polls_answer_empty_before_their_callers_give_up() {
 async fn readers_updates_and_queries_answer_before_their_callers_give_up() {
     let rig = Rig::new().await;
     asleep(&rig).await;
-    let request = ws::GetWorkflowExecutionHistoryRequest {
-        namespace: NAMESPACE.to_owned(),
-        execution: Some(execution("order-1", "")),
-        wait_new_event: true,
-        history_event_filter_type: enums::HistoryEventFilterType::CloseEvent.into(),
-        ..ws::GetWorkflowExecutionHistoryRequest::default()
-    };
+    let request = close_of("order-1");
     let page = rig.engine().within(SHORT).get_workflow_execution_history(request).await;
     assert!(!page.expect("a page").next_page_token.is_empty(), "it goes on");
     assert_eq!(rig.elapsed(), 3);
@@ -103,4 +110,77 @@ async fn p_22_a_poll_that_goes_away_with_a_query_leaves_it_to_the_next() {
         rig.signal("order-1", "go").await.expect("taken");
         rig.step(vec![complete("done")]).await;
     }
+}
+
+/// Waits once for a run to close, and gives the name of its last event if it did.
+async fn wait_once(engine: Engine, id: String) -> Option<String> {
+    let page = engine.get_workflow_execution_history(close_of(&id)).await.expect("a page");
+    page.history.expect("a history").events.last().map(calls::name)
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_waits_for_long_leaves_nothing_behind() {
+    let rig = Rig::new().await;
+    rig.start("order-1").await;
+    rig.step(vec![timer("t", 40_000)]).await;
+    for _ in 0..1_000 {
+        assert_eq!(wait_once(rig.engine(), "order-1".to_owned()).await, None);
+    }
+    assert_eq!(rig.elapsed(), 20_000, "each has waited for its time");
+    rig.signal("order-1", "wake").await.expect("taken");
+    let held = rig.engine().held().watchers;
+    assert!(held < 100, "{held} are remembered who have gone");
+    rig.step(vec![complete("done")]).await;
+    assert_eq!(rig.engine().held().watchers, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn runs_that_are_waited_for_leave_the_memory_and_all_hear_of_their_end() {
+    let limits = Limits { cached_runs_max: 8, ..Limits::default() };
+    for base in [Base::memory, Base::sqlite] {
+        let rig = Rig::with(base(), limits.clone()).await;
+        let mut waiting = JoinSet::new();
+        for n in 0..60 {
+            let id = format!("order-{n}");
+            rig.start(&id).await;
+            rig.step(vec![timer("t", 10)]).await;
+            waiting.spawn(wait_once(rig.engine(), id));
+        }
+        rig.settle().await;
+        let held = rig.engine().held();
+        assert_eq!(held.watchers, 60);
+        assert!(held.runs <= 8, "{} runs are held", held.runs);
+        for _ in 0..60 {
+            rig.step(vec![complete("done")]).await;
+        }
+        let ends = waiting.join_all().await;
+        assert_eq!(ends, vec![Some("WorkflowExecutionCompleted".to_owned()); 60]);
+        assert_eq!((rig.elapsed(), rig.engine().held().watchers), (10, 0));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_outcome_of_an_update_is_heard_though_its_run_left_the_memory() {
+    let limits = Limits { cached_runs_max: 4, ..Limits::default() };
+    let rig = Rig::with(Base::memory(), limits).await;
+    asleep(&rig).await;
+    updates::accept_update(&rig, "u-1").await;
+    let worker = async {
+        rig.settle().await;
+        for n in 2..40 {
+            rig.start(&format!("order-{n}")).await;
+            rig.step(vec![timer("t", 3_600)]).await;
+        }
+        let held = rig.engine().held();
+        assert!(held.runs <= 4 && held.watchers == 1, "{held:?}");
+        let before = rig.store().tally.loads.load(std::sync::atomic::Ordering::Relaxed);
+        rig.signal("order-1", "go").await.expect("taken");
+        let after = rig.store().tally.loads.load(std::sync::atomic::Ordering::Relaxed);
+        assert_eq!(after - before, 1, "it had left the memory");
+        let task = rig.next_task(QUEUE).await;
+        updates::say(&rig, &task, vec![updates::done("u-1", "paid")], vec![]).await;
+    };
+    let (updated, ()) = tokio::join!(rig.update("order-1", "u-1", Stage::Completed), worker);
+    assert_eq!(updates::success(updated.expect("an outcome").outcome), "\"paid\"");
+    assert_eq!(rig.elapsed(), 0);
 }

@@ -226,7 +226,8 @@ impl Job for SeeJob {
         let outcome = match found.and_then(|number| desk.entry(number)) {
             None => Err(not_found(&address)),
             Some(entry) => {
-                let mut seen = Seen::of(entry.number, &entry.run, &entry.limits);
+                let number = entry.number;
+                let mut seen = Seen::of(number, &entry.run, &entry.limits);
                 seen.close.clone_from(&entry.close_event);
                 let close_only = matches!(wait, Some(WaitFor::Close));
                 let waits = seen.is_open
@@ -237,7 +238,7 @@ impl Job for SeeJob {
                     };
                 let watch = waits.then(|| {
                     let (slot, watch) = oneshot::channel();
-                    entry.watchers.push(Watcher { close_only, slot });
+                    desk.watch(number, Watcher { close_only, slot });
                     watch
                 });
                 Ok((seen, watch))

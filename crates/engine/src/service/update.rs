@@ -260,11 +260,9 @@ impl WantedUpdate {
         if i32::from(seen.stage) >= i32::from(self.stage) {
             return Ok((seen, None));
         }
-        entry.update_watchers.push(UpdateWatcher {
-            update_id: self.update_id.clone(),
-            outcome_only: self.stage == Stage::Completed,
-            slot,
-        });
+        let outcome_only = self.stage == Stage::Completed;
+        let watcher = UpdateWatcher { update_id: self.update_id.clone(), outcome_only, slot };
+        desk.watch_update(number, watcher);
         Ok((seen, Some(watch)))
     }
 }

@@ -1,20 +1,10 @@
 //! The runs of a shard that are in memory, and how they are found.
 
-use std::{
-    collections::{BTreeMap, VecDeque},
-    sync::atomic::{AtomicUsize, Ordering},
-};
+use std::collections::{BTreeMap, VecDeque};
 
 use steadfast_store::RunNumber;
 
 use super::{entry::Entry, job::Address};
-
-/// How much all shards together have in memory.
-#[derive(Debug, Default)]
-pub(crate) struct Kept {
-    pub(crate) runs: AtomicUsize,
-    pub(crate) bytes: AtomicUsize,
-}
 
 /// The runs of a shard that are in memory.
 #[derive(Debug, Default)]
@@ -29,8 +19,6 @@ pub(crate) struct Cache {
     uses: u64,
     /// What all of them take, about.
     bytes: usize,
-    /// How many there were and what they took when the engine was told last.
-    told: (usize, usize),
     evictions: u64,
     /// The last few runs that were let go.
     evicted: VecDeque<RunNumber>,
@@ -195,16 +183,14 @@ impl Cache {
         }
     }
 
-    /// Tells the engine how much there is here.
-    pub(crate) fn tell(&mut self, kept: &Kept) {
-        let now = (self.entries.len(), self.bytes);
-        let before = std::mem::replace(&mut self.told, now);
-        for (place, now, before) in [(&kept.runs, now.0, before.0), (&kept.bytes, now.1, before.1)]
-        {
-            if now != before {
-                place.fetch_add(now.wrapping_sub(before), Ordering::Relaxed);
-            }
-        }
+    /// How many runs there are.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// What they take, about.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// How many runs were let go so far.

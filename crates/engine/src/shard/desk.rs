@@ -13,7 +13,7 @@ use steadfast_proto::{history::HistoryEvent, workflowservice::PollActivityTaskQu
 use steadfast_store::{Aside, RunNumber, RunWrite};
 use tokio::sync::oneshot;
 
-use super::{Entry, Shard, Shared, company::Known, notices, outbox};
+use super::{Entry, Shard, Shared, UpdateWatcher, Watcher, company::Known, notices, outbox};
 use crate::{
     committer::{Release, Saying},
     error::Error,
@@ -108,9 +108,19 @@ impl<'a> Desk<'a> {
         self.shard.cache.get(number).map(|entry| &entry.run)
     }
 
-    /// A run that was found, with whoever waits for it.
+    /// A run that was found, with the queries that wait for it.
     pub(crate) fn entry(&mut self, number: RunNumber) -> Option<&mut Entry> {
         self.shard.cache.get_mut(number)
+    }
+
+    /// Somebody waits for the history of a run to grow.
+    pub(crate) fn watch(&mut self, number: RunNumber, watcher: Watcher) {
+        self.shard.watchers.add(number, watcher);
+    }
+
+    /// Somebody waits for an update of a run.
+    pub(crate) fn watch_update(&mut self, number: RunNumber, watcher: UpdateWatcher) {
+        self.shard.update_watchers.add(number, watcher);
     }
 
     /// Something that leaves the engine once all this is durable.
@@ -213,6 +223,7 @@ impl<'a> Desk<'a> {
         let Some(entry) = self.shard.cache.get(number) else { return };
         self.shard.due.set(number, entry.run.next_due(), None);
         self.shard.cache.remove(number);
+        self.shard.forget_watchers(number);
         self.empty_hands(number);
         let shard = self.shard.number;
         self.put(RunWrite { run: number, shard, delete: true, ..RunWrite::default() });
@@ -285,9 +296,12 @@ impl<'a> Desk<'a> {
         let Some(entry) = self.shard.cache.get_mut(number) else { return };
         let grown = !events.is_empty();
         entry.extend_tail(events, tail_max);
-        let watchers = if grown { entry.take_watchers() } else { Vec::new() };
-        let close = entry.close_event.clone();
+        let (is_open, close) = (entry.run.is_open(), entry.close_event.clone());
         self.shard.due.set(number, due, entry.run.next_due());
+        if !grown {
+            return;
+        }
+        let watchers = self.shard.watchers.take(number, |it| !is_open || !it.close_only);
         if !watchers.is_empty() {
             self.release(move || {
                 for it in watchers {
@@ -325,8 +339,11 @@ impl<'a> Desk<'a> {
     }
 
     fn tell_update(&mut self, number: RunNumber, update_id: &str, progress: &UpdateProgress) {
-        let Some(entry) = self.shard.cache.get_mut(number) else { return };
-        let watchers = entry.take_update_watchers(update_id, progress);
+        let accepted = matches!(progress, UpdateProgress::Accepted);
+        let watchers = self
+            .shard
+            .update_watchers
+            .take(number, |it| it.update_id == update_id && !(accepted && it.outcome_only));
         let progress = progress.clone();
         self.release(move || {
             for it in watchers {

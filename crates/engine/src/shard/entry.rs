@@ -1,4 +1,4 @@
-//! A run in memory, with its newest events and whoever waits for it.
+//! A run in memory, with its newest events and the queries that wait for it.
 
 use std::{
     collections::BTreeMap,
@@ -9,7 +9,7 @@ use std::{
 };
 
 use prost::Message as _;
-use steadfast_core::{Limits, Rulebook, Run, UpdateProgress};
+use steadfast_core::{Limits, Rulebook, Run};
 use steadfast_proto::history::HistoryEvent;
 use steadfast_store::RunNumber;
 use tokio::sync::oneshot;
@@ -32,12 +32,10 @@ pub(crate) struct Entry {
     pub(crate) close_event: Option<Arc<HistoryEvent>>,
     /// The last work that changed it. Until that is durable it must stay in memory.
     pub(crate) last_work: u64,
-    pub(crate) watchers: Vec<Watcher>,
     /// Queries that wait for the next workflow task, by id.
     pub(crate) queries: BTreeMap<String, Waiting>,
     /// Queries that the workflow task under way carries, by id.
     pub(crate) carried: BTreeMap<String, Waiting>,
-    pub(crate) update_watchers: Vec<UpdateWatcher>,
     pub(crate) hot: Option<HotTask>,
     /// Those who want it deleted, while it has something to say.
     pub(crate) deleters: Vec<oneshot::Sender<Result<(), Error>>>,
@@ -60,23 +58,6 @@ impl Weight {
     pub(crate) fn is_doubtful(self) -> bool {
         self.bytes > 2 * self.weighed + DOUBT
     }
-}
-
-/// Somebody who waits for the history to grow.
-#[derive(Debug)]
-pub(crate) struct Watcher {
-    /// Only the close will do.
-    pub(crate) close_only: bool,
-    pub(crate) slot: oneshot::Sender<Option<Arc<HistoryEvent>>>,
-}
-
-/// Somebody who waits for an update.
-#[derive(Debug)]
-pub(crate) struct UpdateWatcher {
-    pub(crate) update_id: String,
-    /// Only the outcome will do.
-    pub(crate) outcome_only: bool,
-    pub(crate) slot: oneshot::Sender<UpdateProgress>,
 }
 
 /// A workflow task that was handed out before its cause was durable.
@@ -118,10 +99,8 @@ impl Entry {
             tail: Vec::new(),
             close_event: None,
             last_work: 0,
-            watchers: Vec::new(),
             queries: BTreeMap::new(),
             carried: BTreeMap::new(),
-            update_watchers: Vec::new(),
             hot: None,
             deleters: Vec::new(),
             used: 0,
@@ -186,36 +165,10 @@ impl Entry {
         self.tail_first = self.run.last_event_id() + 1;
     }
 
-    /// Those who wait and whose wait is over now.
-    pub(crate) fn take_watchers(&mut self) -> Vec<Watcher> {
-        let closed = !self.run.is_open();
-        let (ready, waiting) = std::mem::take(&mut self.watchers)
-            .into_iter()
-            .filter(|watcher| !watcher.slot.is_closed())
-            .partition(|watcher| closed || !watcher.close_only);
-        self.watchers = waiting;
-        ready
-    }
-
-    /// Those who wait for an update and have what they wanted with this.
-    pub(crate) fn take_update_watchers(
-        &mut self,
-        update_id: &str,
-        progress: &UpdateProgress,
-    ) -> Vec<UpdateWatcher> {
-        let accepted = matches!(progress, UpdateProgress::Accepted);
-        let (ready, waiting) = std::mem::take(&mut self.update_watchers)
-            .into_iter()
-            .partition(|it| it.update_id == update_id && !(accepted && it.outcome_only));
-        self.update_watchers = waiting;
-        ready
-    }
-
-    /// Whether it may be let go of: nobody waits, and the store has it all.
+    /// Whether it may be let go of: nobody has asked it anything that only it knows, and the store has
+    /// the rest.
     pub(crate) fn is_idle(&self, durable: u64) -> bool {
         self.last_work <= durable
-            && self.watchers.iter().all(|watcher| watcher.slot.is_closed())
-            && self.update_watchers.iter().all(|watcher| watcher.slot.is_closed())
             && self.queries.is_empty()
             && self.carried.is_empty()
             && self.deleters.is_empty()

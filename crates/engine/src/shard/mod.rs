@@ -20,6 +20,7 @@ mod company;
 mod desk;
 mod due;
 mod entry;
+mod held;
 mod job;
 mod listening;
 mod load;
@@ -30,6 +31,7 @@ mod schedule;
 mod shared;
 mod tasks;
 mod trial;
+mod watchers;
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -41,9 +43,11 @@ use steadfast_core::Timestamp;
 use steadfast_store::{RunNumber, RunWrite, ShardNumber};
 use tokio::sync::{mpsc, oneshot};
 
-pub(crate) use cache::{Cache, Kept};
+pub(crate) use cache::Cache;
 pub(crate) use desk::{Desk, Wishes};
-pub(crate) use entry::{Entry, UpdateWatcher, Watcher};
+pub(crate) use entry::Entry;
+pub use held::Held;
+pub(crate) use held::Sum;
 pub(crate) use job::{Address, Job, PendingKey};
 pub(crate) use listening::Listening;
 pub(crate) use mail::{Mail, Mailbox};
@@ -51,6 +55,7 @@ pub(crate) use outbox::InputJob;
 pub(crate) use schedule::{ScheduleEntry, address as schedule_address};
 pub(crate) use shared::{RunNumbers, Shared, earlier};
 pub(crate) use tasks::fill_history;
+pub(crate) use watchers::{UpdateWatcher, Watcher};
 
 use crate::{
     committer::{Handle, Saying, Watermark, Work},
@@ -59,6 +64,7 @@ use crate::{
 };
 use due::{Due, Place};
 use trial::Trial;
+use watchers::Watchers;
 
 /// A shard.
 pub(crate) struct Shard {
@@ -74,6 +80,8 @@ pub(crate) struct Shard {
     closed_max: usize,
     bytes_max: usize,
     due: Due,
+    watchers: Watchers<Watcher>,
+    update_watchers: Watchers<UpdateWatcher>,
     pending: BTreeMap<PendingKey, VecDeque<Box<dyn Job>>>,
     /// Runs that are not in memory although the store does not know the last of them yet, with
     /// the work that must be durable before they may be read.
@@ -90,6 +98,8 @@ pub(crate) struct Shard {
     next_work: u64,
     /// The latest time that was seen: time does not run backwards here.
     latest: Timestamp,
+    /// What it held when the engine was told last.
+    told: Held,
     stopping: Option<oneshot::Sender<()>>,
 }
 
@@ -114,6 +124,8 @@ impl Shard {
             closed_max: limits.cached_closed_runs_max / shards.max(1),
             bytes_max: limits.cached_bytes_max / shards.max(1),
             due: Due::new(limits.due_horizon, limits.due_page_max),
+            watchers: Watchers::default(),
+            update_watchers: Watchers::default(),
             pending: BTreeMap::new(),
             quarantined: BTreeMap::new(),
             trials: BTreeMap::new(),
@@ -123,6 +135,7 @@ impl Shard {
             sayings: Vec::new(),
             next_work: 1,
             latest: Timestamp::default(),
+            told: Held::default(),
             stopping: None,
         }
     }
@@ -159,9 +172,9 @@ impl Shard {
             self.cache.evict(self.cache_max, self.durable.get());
             self.cache.evict_closed(self.closed_max, self.durable.get());
             self.cache.evict_bytes(self.bytes_max, self.durable.get());
-            self.cache.tell(&self.shared.kept);
             self.evict_schedules();
             self.forget_quarantine();
+            self.tell();
             if self.stopping.is_some() {
                 break;
             }
@@ -251,6 +264,7 @@ impl Shard {
     /// Forgets a run that is not what it should be. It is read again once all that it was part of
     /// is durable: before that, the store does not know it as it is.
     fn set_apart(&mut self, number: RunNumber) {
+        self.forget_watchers(number);
         let run = self.cache.remove(number).map(|entry| entry.run.next_due());
         let schedule = || self.schedules.remove(number).map(|entry| entry.schedule.next_due());
         let trial = self.trials.remove(&number);
@@ -265,6 +279,12 @@ impl Shard {
         for job in trial.into_iter().flat_map(|trial| trial.waiting) {
             self.dispatch(job);
         }
+    }
+
+    /// Those who wait for a run ask again.
+    fn forget_watchers(&mut self, number: RunNumber) {
+        self.watchers.forget(number);
+        self.update_watchers.forget(number);
     }
 
     /// Nobody reads, so nobody has read what is out of date.
@@ -327,6 +347,16 @@ impl Shard {
                 self.dispatch(Box::new(outbox::RecoverJob::new(number)));
             }
         }
+    }
+
+    /// Tells the engine how much there is here.
+    fn tell(&mut self) {
+        let now = Held {
+            runs: self.cache.len(),
+            run_bytes: self.cache.bytes(),
+            watchers: self.watchers.count() + self.update_watchers.count(),
+        };
+        self.shared.held.change(std::mem::replace(&mut self.told, now), now);
     }
 
     /// Hands in what was collected, as one piece of work.

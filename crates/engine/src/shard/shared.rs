@@ -14,7 +14,7 @@ use steadfast_store::{RunNumber, ShardNumber, Store};
 use tokio::sync::Notify;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{cache::Kept, listening::Listening, mail::Mailbox};
+use super::{held::Sum, listening::Listening, mail::Mailbox};
 use crate::{
     batch::Batches,
     clock::Clock,
@@ -61,7 +61,7 @@ pub(crate) struct Shared {
     pub(crate) hot: Arc<Hot>,
     pub(crate) stats: Arc<CommitStats>,
     pub(crate) tally: Tally,
-    pub(crate) kept: Kept,
+    pub(crate) held: Sum,
     pub(crate) fenced: Arc<AtomicBool>,
     pub(crate) ended: Arc<Ended>,
     pub(crate) numbers: RunNumbers,

@@ -44,6 +44,7 @@ impl Shard {
             self.perform(Box::new(job), Some(number));
         } else if succeeded {
             // It was let go of: whoever reads it reads what it has become.
+            self.forget_watchers(number);
             self.dispatch(Box::new(RecoverJob::new(number)));
         }
         for job in waiting {
@@ -121,6 +122,9 @@ impl Desk<'_> {
         entry.run = run;
         let events = if is_news { std::mem::take(&mut transition.events) } else { Vec::new() };
         self.note(number, events, due);
+        if !is_news {
+            self.shard.forget_watchers(number);
+        }
         for effect in transition.effects {
             self.carry_out(number, effect, &mut Wishes::default());
         }

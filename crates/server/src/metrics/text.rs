@@ -144,11 +144,13 @@ fn commits(engine: &Engine, writer: &mut Writer<'_>) -> fmt::Result {
         let count = u64::try_from(count).unwrap_or(u64::MAX);
         family.encode_family(&[("kind", kind)])?.encode_gauge(&count)?;
     }
-    let (runs, bytes) = engine.cached();
+    let held = engine.held();
     let size = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
-    writer.gauge("steadfast_cached_runs", "Runs in memory", size(runs))?;
+    writer.gauge("steadfast_cached_runs", "Runs in memory", size(held.runs))?;
     let about = "Bytes of inputs, pending work and newest events that they keep, about";
-    writer.gauge("steadfast_cached_bytes", about, size(bytes))?;
+    writer.gauge("steadfast_cached_bytes", about, size(held.run_bytes))?;
+    let waiting = "Clients that wait for a workflow to go on or for an update, about";
+    writer.gauge("steadfast_waiting_clients", waiting, size(held.watchers))?;
     let fenced = u64::from(engine.is_fenced());
     writer.gauge("steadfast_fenced", "1 if another process has taken the data over", fenced)
 }
