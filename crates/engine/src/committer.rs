@@ -38,6 +38,8 @@ pub(crate) struct Work {
     pub(crate) shard: ShardNumber,
     /// Its place among the shard's works.
     pub(crate) number: u64,
+    /// Bytes of its writes.
+    pub(crate) bytes: usize,
     pub(crate) writes: Vec<RunWrite>,
     pub(crate) sayings: Vec<Saying>,
 }
@@ -86,6 +88,8 @@ pub struct CommitStats {
     pub works: AtomicU64,
     /// Commits that failed and were tried again.
     pub retries: AtomicU64,
+    /// Bytes of what was handed in and is not durable yet.
+    pub unwritten_bytes: AtomicUsize,
     /// Pieces of work by commit.
     pub sizes: Histogram,
     /// How long the store took for each commit, in microseconds.
@@ -98,6 +102,7 @@ impl Default for CommitStats {
             commits: AtomicU64::default(),
             works: AtomicU64::default(),
             retries: AtomicU64::default(),
+            unwritten_bytes: AtomicUsize::default(),
             sizes: Histogram::new(SIZES),
             micros: Histogram::new(MICROS),
         }
@@ -143,6 +148,7 @@ impl Hot {
 #[derive(Clone)]
 pub(crate) struct Handle {
     works: mpsc::UnboundedSender<Work>,
+    stats: Arc<CommitStats>,
 }
 
 impl fmt::Debug for Handle {
@@ -153,8 +159,14 @@ impl fmt::Debug for Handle {
 
 impl Handle {
     pub(crate) fn submit(&self, work: Work) {
+        self.stats.unwritten_bytes.fetch_add(work.bytes, Ordering::Relaxed);
         // If the committer is gone, the engine is: dropping the releases tells whoever waits.
         let _ = self.works.send(work);
+    }
+
+    /// Bytes of what was handed in and is not durable yet.
+    pub(crate) fn unwritten_bytes(&self) -> usize {
+        self.stats.unwritten_bytes.load(Ordering::Relaxed)
     }
 }
 
@@ -187,7 +199,8 @@ impl Committer {
     /// Starts committing. Ends when all handles are gone and their work is done.
     pub(crate) fn spawn(self) -> (Handle, tokio::task::JoinHandle<()>) {
         let (works, inbox) = mpsc::unbounded_channel();
-        (Handle { works }, tokio::spawn(self.run(inbox)))
+        let handle = Handle { works, stats: Arc::clone(&self.stats) };
+        (handle, tokio::spawn(self.run(inbox)))
     }
 
     async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<Work>) {
@@ -228,9 +241,12 @@ impl Committer {
     }
 
     fn take_waiting(&self, inbox: &mut mpsc::UnboundedReceiver<Work>, works: &mut Vec<Work>) {
+        let mut bytes: usize = works.iter().map(|work| work.bytes).sum();
         while works.len() < self.limits.commit_works_max
+            && bytes < self.limits.commit_bytes_max
             && let Ok(work) = inbox.try_recv()
         {
+            bytes += work.bytes;
             works.push(work);
         }
     }
@@ -402,6 +418,7 @@ impl Committer {
 
     fn release(&self, works: Vec<Work>) {
         for work in works {
+            self.stats.unwritten_bytes.fetch_sub(work.bytes, Ordering::Relaxed);
             if let Some(mark) =
                 usize::try_from(work.shard.0).ok().and_then(|shard| self.watermarks.get(shard))
             {

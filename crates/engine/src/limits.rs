@@ -15,6 +15,8 @@ pub struct Limits {
     pub cached_closed_runs_max: usize,
     /// Schedules that all shards together keep in memory, beyond those that are in use.
     pub cached_schedules_max: usize,
+    /// Bytes that they may take.
+    pub cached_schedule_bytes_max: usize,
     /// Events of a run's newest history that are kept in memory for its next workflow task.
     pub tail_events_max: usize,
     /// Events on one page of history.
@@ -44,12 +46,17 @@ pub struct Limits {
     pub recovery_page_max: usize,
     /// How many pieces of work one commit holds at the most.
     pub commit_works_max: usize,
+    /// Bytes after which a commit takes no more in. One of them may be larger.
+    pub commit_bytes_max: usize,
     /// How long a commit waits for more work while a lot of it comes in. Workers elsewhere send
     /// theirs all the time, and a page that many of them change is written once. Zero for workers in
     /// this process: they wait for the commit themselves.
     pub commit_wait: Duration,
     /// How many pieces of work a shard hands in ahead of what is durable.
     pub unreleased_works_max: u64,
+    /// Bytes of what was done that all shards together may have ahead of what is durable: more is
+    /// refused until storage has caught up.
+    pub unwritten_bytes_max: usize,
     /// How long to wait before a failed commit is tried again, at first and at the most.
     pub commit_retry: (Duration, Duration),
     /// Queries that wait for one run.
@@ -64,6 +71,7 @@ impl Default for Limits {
             cached_bytes_max: 128 << 20,
             cached_closed_runs_max: 200,
             cached_schedules_max: 1_000,
+            cached_schedule_bytes_max: 16 << 20,
             tail_events_max: 256,
             history_page_max: 256,
             list_page_max: 1_000,
@@ -78,8 +86,10 @@ impl Default for Limits {
             due_page_max: 10_000,
             recovery_page_max: 500,
             commit_works_max: 4_096,
+            commit_bytes_max: 32 << 20,
             commit_wait: Duration::ZERO,
             unreleased_works_max: 5_000,
+            unwritten_bytes_max: 256 << 20,
             commit_retry: (Duration::from_millis(10), Duration::from_secs(1)),
             queries_max: 100,
         }

@@ -3,12 +3,14 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use steadfast_engine::{Code, Engine, Limits, Options};
-use steadfast_proto::{enums::WorkflowIdConflictPolicy, history::history_event::Attributes};
+use steadfast_proto::{
+    enums::WorkflowIdConflictPolicy, history::history_event::Attributes, workflowservice as ws,
+};
 use steadfast_store::{Memory, Store};
 
 use crate::common::{
     Base, Fault, QUEUE, Rig, activity, activity_with,
-    calls::{Work, activity_poll, task_poll},
+    calls::{Work, activity_poll, start_request, task_poll},
     complete, payloads, survives, timer,
 };
 
@@ -77,16 +79,69 @@ async fn nothing_is_acknowledged_while_the_disk_is_full_and_all_of_it_afterwards
     assert!(rig.engine().commit_stats().retries.load(Ordering::Relaxed) < 12);
 }
 
-fn start_request(
-    workflow_id: &str,
-) -> steadfast_proto::workflowservice::StartWorkflowExecutionRequest {
-    steadfast_proto::workflowservice::StartWorkflowExecutionRequest {
-        namespace: crate::common::NAMESPACE.to_owned(),
-        workflow_id: workflow_id.to_owned(),
-        workflow_type: Some(steadfast_proto::common::WorkflowType { name: "Order".to_owned() }),
-        task_queue: Some(crate::common::queue(QUEUE)),
-        ..steadfast_proto::workflowservice::StartWorkflowExecutionRequest::default()
+/// Starts so many workflows with 10 KB each, at once, and gives the ids of those that were refused.
+async fn start_large(rig: &Rig, ids: impl IntoIterator<Item = String>) -> Vec<String> {
+    let mut starts = tokio::task::JoinSet::new();
+    for id in ids {
+        let engine = rig.engine();
+        let input = Some(payloads(&"x".repeat(10_000)));
+        let start = ws::StartWorkflowExecutionRequest { input, ..start_request(&id) };
+        starts.spawn(async move { (id, engine.start_workflow_execution(start).await) });
     }
+    rig.settle().await;
+    let held = unwritten(rig);
+    assert!(
+        held <= rig.limits().unwritten_bytes_max + 4 * 11_000,
+        "{held} bytes wait for the disk"
+    );
+    let mut refused = Vec::new();
+    for (id, started) in starts.join_all().await {
+        if let Err(error) = started {
+            assert_eq!((error.code, error.to_string().as_str()), BEHIND);
+            refused.push(id);
+        }
+    }
+    refused
+}
+
+fn unwritten(rig: &Rig) -> usize {
+    rig.engine().commit_stats().unwritten_bytes.load(Ordering::Relaxed)
+}
+
+const BEHIND: (Code, &str) = (Code::ResourceExhausted, "storage is behind; try again");
+
+#[tokio::test(start_paused = true)]
+async fn while_the_disk_is_full_no_more_is_taken_on_than_fits_into_memory() {
+    let limits = Limits { unwritten_bytes_max: 400_000, ..Limits::default() };
+    for base in [Base::memory, Base::sqlite] {
+        let rig = Rig::with(base(), limits.clone()).await;
+        rig.store().fail_commits([Fault::Full; 12]);
+        let mut left = start_large(&rig, (0..200).map(|n| format!("order-{n}"))).await;
+        assert!((150..=165).contains(&left.len()), "{} of 200 were refused", left.len());
+        assert_eq!(unwritten(&rig), 0);
+        for _ in 0..10 {
+            left = start_large(&rig, left).await;
+        }
+        assert_eq!(left, Vec::<String>::new());
+        rig.crash().await;
+        assert_eq!(rig.count("").await, Ok(200));
+    }
+}
+
+/// How many commits it takes to start a hundred workflows at once with 10 KB each, in four shards.
+async fn commits_of_large(commit_bytes_max: usize) -> u64 {
+    let limits = Limits { commit_bytes_max, ..Limits::default() };
+    let rig = Rig::with(Base::memory(), limits).await;
+    let commits = || rig.store().tally.commits.load(Ordering::Relaxed);
+    let before = commits();
+    assert!(start_large(&rig, (0..100).map(|n| format!("order-{n}"))).await.is_empty());
+    commits() - before
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_commit_takes_in_no_more_than_a_disk_writes_in_a_while() {
+    assert_eq!(commits_of_large(10_000_000).await, 1);
+    assert_eq!(commits_of_large(100_000).await, 4, "each shard has handed in one piece");
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,7 +4,8 @@ use steadfast_engine::Limits;
 use steadfast_proto::enums::ScheduleOverlapPolicy as Policy;
 
 use crate::common::{
-    Base, QUEUE, Rig, cancelled, complete, continue_as_new, fail, schedule, survives,
+    Base, QUEUE, Rig, action, cancelled, complete, continue_as_new, fail, payloads, schedule,
+    survives,
 };
 
 /// Two times come while the first run goes on; then it ends.
@@ -176,6 +177,26 @@ async fn schedules_that_are_not_in_memory_do_the_same() {
     told.push(busy(&rig, Policy::BufferAll).await);
     assert_eq!(told[0], told[2]);
     assert_eq!(told[1], told[2]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn schedules_with_large_inputs_do_not_fill_the_memory_and_all_have_their_turn() {
+    let limits = Limits { cached_schedule_bytes_max: 400_000, ..Limits::default() };
+    for base in [Base::memory(), Base::sqlite()] {
+        let rig = Rig::with(base, limits.clone()).await;
+        for n in 0..100 {
+            let mut large = schedule(Policy::Skip);
+            action(&mut large).workflow_id = format!("w-{n}");
+            action(&mut large).input = Some(payloads(&"x".repeat(10_000)));
+            rig.create_schedule(&format!("s-{n}"), large).await;
+        }
+        let held = rig.engine().held().schedules;
+        assert!((20..=40).contains(&held), "{held} of 100 schedules are held");
+        rig.at(103).await;
+        let held = rig.engine().held().schedules;
+        assert!((20..=40).contains(&held), "{held} of 100 schedules are held");
+        assert_eq!(rig.count("").await, Ok(100), "each has started its workflow");
+    }
 }
 
 /// The plug is pulled after the n-th commit from the time on at which the schedule decides: what it

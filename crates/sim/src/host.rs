@@ -67,12 +67,15 @@ impl Host {
             // Small, so that runs leave the memory, pages end and horizons pass.
             cached_runs_max: cached,
             cached_bytes_max: cached * 4_096,
+            cached_schedules_max: cached,
             tail_events_max: usize::try_from(draw.between(1, 40)).unwrap_or(1),
             history_page_max: usize::try_from(draw.between(3, 60)).unwrap_or(3),
             list_page_max: usize::try_from(draw.between(2, 20)).unwrap_or(2),
             due_page_max: usize::try_from(draw.between(2, 40)).unwrap_or(2),
             recovery_page_max: usize::try_from(draw.between(2, 40)).unwrap_or(2),
             due_horizon: draw.millis(500, 20_000),
+            commit_bytes_max: usize::try_from(draw.between(1, 64)).unwrap_or(1) * 1_024,
+            unwritten_bytes_max: usize::try_from(draw.between(4, 256)).unwrap_or(4) * 1_024,
             ..Limits::default()
         };
         Self {

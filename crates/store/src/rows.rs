@@ -430,9 +430,17 @@ impl RunWrite {
     }
 
     /// Bytes of the pending things and events in it.
-    pub fn bytes(&self) -> usize {
+    pub fn new_bytes(&self) -> usize {
         let items = self.items.iter().filter_map(|item| item.data.as_ref()).map(Vec::len);
         items.chain(self.events.iter().map(|batch| batch.data.len())).sum()
+    }
+
+    /// Bytes of all that may be large in it.
+    pub fn bytes(&self) -> usize {
+        let state = self.state.as_ref().map_or(0, |state| state.data.len());
+        let visible = self.visibility.as_ref();
+        let visible = visible.map_or(0, |row| row.memo.len() + row.search_attributes.len());
+        self.new_bytes() + state + visible
     }
 
     /// Leaves the last word about each item.

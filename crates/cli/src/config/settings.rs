@@ -108,12 +108,15 @@ pub(super) const SETTINGS: &[Setting] = &[
         default: "128",
         about: "Memory for what those runs keep of inputs, pending work and newest events",
         group: STORAGE,
-        set: |it, text| {
-            let mut mib = 0_usize;
-            to(&mut mib, text)?;
-            it.engine.limits.cached_bytes_max = mib.saturating_mul(1 << 20);
-            Ok(())
-        },
+        set: |it, text| mib(&mut it.engine.limits.cached_bytes_max, text),
+    },
+    Setting {
+        name: "unwritten-mib",
+        value: "MIB",
+        default: "256",
+        about: "Memory for changes on their way to disk: more is refused until it has caught up",
+        group: STORAGE,
+        set: |it, text| mib(&mut it.engine.limits.unwritten_bytes_max, text),
     },
     Setting {
         name: "grpc",
@@ -343,6 +346,13 @@ where
     T::Err: Display,
 {
     *place = text.parse().map_err(|error| anyhow::anyhow!("{text:?} will not do: {error}"))?;
+    Ok(())
+}
+
+fn mib(place: &mut usize, text: &str) -> Result<()> {
+    let mut mib = 0_usize;
+    to(&mut mib, text)?;
+    *place = mib.saturating_mul(1 << 20);
     Ok(())
 }
 

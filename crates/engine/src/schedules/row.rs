@@ -46,7 +46,7 @@ pub(crate) fn read<W>(rows: &RunRows) -> Result<Entry<W>, Unreadable> {
     };
     let state = codec::decode(&rows.state.data)?;
     let schedule = Schedule::from_state(state, &name.schedule_id)?;
-    Ok(Entry::new(name, schedule))
+    Ok(Entry::new(name, schedule, rows.state.data.len()))
 }
 
 impl Name {

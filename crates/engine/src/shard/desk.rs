@@ -69,6 +69,7 @@ impl<'a> Desk<'a> {
     /// Hands everything over, when the job has been for `found`. One that panics before this leaves
     /// no trace.
     pub(super) fn finish(&mut self, found: Option<RunNumber>) {
+        self.shard.collected += self.writes.iter().map(RunWrite::bytes).sum::<usize>();
         self.shard.writes.append(&mut self.writes);
         if !self.releases.is_empty() {
             let (touched, releases) = (self.touched(), std::mem::take(&mut self.releases));
@@ -279,7 +280,7 @@ impl<'a> Desk<'a> {
             write.visibility = Some(listing::row(&entry.run, namespace.ok().as_deref()));
         }
         entry.last_work = work;
-        let bytes = write.bytes();
+        let bytes = write.new_bytes();
         self.put(write);
         self.note(number, std::mem::take(&mut transition.events), due);
         self.shard.cache.wrote(number, bytes);

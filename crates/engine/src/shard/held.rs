@@ -10,6 +10,8 @@ pub struct Held {
     pub runs: usize,
     /// Bytes that they keep of what users sent: inputs, what is pending, newest events.
     pub run_bytes: usize,
+    /// Schedules.
+    pub schedules: usize,
     /// Those who wait for a history to grow or for an update.
     pub watchers: usize,
 }
@@ -19,6 +21,7 @@ pub struct Held {
 pub(crate) struct Sum {
     runs: AtomicUsize,
     run_bytes: AtomicUsize,
+    schedules: AtomicUsize,
     watchers: AtomicUsize,
 }
 
@@ -32,6 +35,7 @@ impl Sum {
         };
         change(&self.runs, before.runs, now.runs);
         change(&self.run_bytes, before.run_bytes, now.run_bytes);
+        change(&self.schedules, before.schedules, now.schedules);
         change(&self.watchers, before.watchers, now.watchers);
     }
 
@@ -39,6 +43,7 @@ impl Sum {
         Held {
             runs: self.runs.load(Ordering::Relaxed),
             run_bytes: self.run_bytes.load(Ordering::Relaxed),
+            schedules: self.schedules.load(Ordering::Relaxed),
             watchers: self.watchers.load(Ordering::Relaxed),
         }
     }

@@ -75,7 +75,8 @@ pub(crate) struct Shard {
     pub(crate) cache: Cache,
     /// Schedules in memory, each with the jobs that wait until it has heard of its starts.
     schedules: Schedules<Box<dyn Job>>,
-    schedules_max: usize,
+    /// How many of them there may be, and how many bytes they may take.
+    schedules_max: (usize, usize),
     cache_max: usize,
     closed_max: usize,
     bytes_max: usize,
@@ -94,6 +95,8 @@ pub(crate) struct Shard {
     recovering: bool,
     writes: Vec<RunWrite>,
     sayings: Vec<Saying>,
+    /// Bytes of those writes.
+    collected: usize,
     /// The number that the next work gets.
     next_work: u64,
     /// The latest time that was seen: time does not run backwards here.
@@ -119,7 +122,10 @@ impl Shard {
             durable,
             cache: Cache::default(),
             schedules: Schedules::default(),
-            schedules_max: limits.cached_schedules_max / shards.max(1),
+            schedules_max: (
+                limits.cached_schedules_max / shards.max(1),
+                limits.cached_schedule_bytes_max / shards.max(1),
+            ),
             cache_max: limits.cached_runs_max / shards.max(1),
             closed_max: limits.cached_closed_runs_max / shards.max(1),
             bytes_max: limits.cached_bytes_max / shards.max(1),
@@ -133,6 +139,7 @@ impl Shard {
             recovering: false,
             writes: Vec::new(),
             sayings: Vec::new(),
+            collected: 0,
             next_work: 1,
             latest: Timestamp::default(),
             told: Held::default(),
@@ -162,6 +169,9 @@ impl Shard {
                 self.open(mail);
             }
             for _ in 1..LETTERS_AT_ONCE {
+                if self.collected > WORK_BYTES {
+                    break;
+                }
                 match inbox.try_recv() {
                     Ok(mail) => self.open(mail),
                     Err(_) => break,
@@ -199,9 +209,6 @@ impl Shard {
 
     fn open(&mut self, mail: Mail) {
         match mail {
-            Mail::Job(job) if self.is_behind() && !job.must_be_done() => {
-                job.fail(Error::overloaded("storage is behind; try again"));
-            }
             Mail::Job(job) => self.dispatch(job),
             Mail::Loaded(loaded) => self.take_loaded(*loaded),
             Mail::Due(Ok(rows)) => self.due.end_reading(rows),
@@ -228,10 +235,21 @@ impl Shard {
     /// memory must not fill up.
     fn is_behind(&self) -> bool {
         self.next_work - self.durable.get() > self.shared.limits.unreleased_works_max
+            || self.committer.unwritten_bytes() + self.collected
+                > self.shared.limits.unwritten_bytes_max
+    }
+
+    /// Whether a job is too much now.
+    fn is_too_much(&self, job: &dyn Job) -> bool {
+        !job.must_be_done() && self.is_behind()
     }
 
     /// Does a job now, or has its run read first.
     pub(crate) fn dispatch(&mut self, job: Box<dyn Job>) {
+        if self.is_too_much(&*job) {
+            job.fail(behind());
+            return;
+        }
         let key = job.address().key();
         if let Some(queue) = self.pending.get_mut(&key) {
             queue.push_back(job);
@@ -247,6 +265,11 @@ impl Shard {
 
     /// Does a job. If it panics, the runs that it touched are set apart and the others go on.
     fn perform(&mut self, job: Box<dyn Job>, found: Option<RunNumber>) {
+        // Many may have waited for what was read, or for one another.
+        if self.is_too_much(&*job) {
+            job.fail(behind());
+            return;
+        }
         let mut desk = Desk::new(self);
         let done = std::panic::catch_unwind(AssertUnwindSafe(|| {
             job.run(&mut desk, found);
@@ -354,6 +377,7 @@ impl Shard {
         let now = Held {
             runs: self.cache.len(),
             run_bytes: self.cache.bytes(),
+            schedules: self.schedules.len(),
             watchers: self.watchers.count() + self.update_watchers.count(),
         };
         self.shared.held.change(std::mem::replace(&mut self.told, now), now);
@@ -374,9 +398,11 @@ impl Shard {
     }
 
     fn hand_in(&mut self) {
+        let bytes = std::mem::take(&mut self.collected);
         self.committer.submit(Work {
             shard: self.number,
             number: self.next_work - 1,
+            bytes,
             writes: std::mem::take(&mut self.writes),
             sayings: std::mem::take(&mut self.sayings),
         });
@@ -396,7 +422,13 @@ async fn read_due(shared: Arc<Shared>, number: ShardNumber, after: Place, until:
     }
 }
 
+fn behind() -> Error {
+    Error::overloaded("storage is behind; try again")
+}
+
 /// How long a shard sleeps at the most, in case the clock jumps.
 const LONGEST_SLEEP: std::time::Duration = std::time::Duration::from_secs(1);
 const LETTERS_AT_ONCE: usize = 256;
+/// Bytes after which a piece of work is handed in, however few letters it is made of.
+const WORK_BYTES: usize = 4 << 20;
 const DUE_AT_ONCE: usize = 1_000;

@@ -60,7 +60,8 @@ impl Shard {
     /// Schedules that sleep need not be in memory. One that is being read meanwhile must not be
     /// taken for what it was before its last change.
     pub(super) fn evict_schedules(&mut self) {
-        for (number, work) in self.schedules.evict(self.schedules_max, self.durable.get()) {
+        let (entries_max, bytes_max) = self.schedules_max;
+        for (number, work) in self.schedules.evict(entries_max, bytes_max, self.durable.get()) {
             self.quarantined.insert(number, work);
         }
     }
@@ -84,7 +85,7 @@ impl Desk<'_> {
     pub(crate) fn create_schedule(&mut self, name: Name, schedule: Schedule) {
         let number = self.shard.shared.numbers.next();
         let identity = name.identity();
-        self.shard.schedules.insert(number, Entry::new(name, schedule));
+        self.shard.schedules.insert(number, Entry::new(name, schedule, 0));
         self.write_schedule(number, RunWrite { create: Some(identity), ..RunWrite::default() });
         self.send_new(number, &BTreeSet::new());
     }
@@ -161,6 +162,7 @@ impl Desk<'_> {
         let due = entry.schedule.next_due();
         self.shard.due.set(number, None, due);
         self.touch(number);
+        self.shard.schedules.wrote(number, write.bytes());
         self.put(write);
     }
 

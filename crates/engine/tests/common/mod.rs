@@ -123,6 +123,10 @@ impl Rig {
         self.engine.borrow().clone()
     }
 
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
     pub(crate) fn store(&self) -> Arc<Scripted> {
         Arc::clone(&self.store.borrow())
     }

@@ -137,6 +137,10 @@ fn commits(engine: &Engine, writer: &mut Writer<'_>) -> fmt::Result {
     let took = "How long the store took to make a commit durable";
     let mut family = writer.family("steadfast_commit_seconds", took, histogram)?;
     write_histogram(&mut family, &stats.micros, 1e-6)?;
+    let size = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+    let unwritten = size(stats.unwritten_bytes.load(Ordering::Relaxed));
+    let about = "Bytes of what was done and is not durable yet";
+    writer.gauge("steadfast_unwritten_bytes", about, unwritten)?;
     let (workflow, activity) = engine.backlog();
     let waiting = "Tasks that wait for a worker";
     let mut family = writer.family("steadfast_backlog_tasks", waiting, MetricType::Gauge)?;
@@ -145,10 +149,10 @@ fn commits(engine: &Engine, writer: &mut Writer<'_>) -> fmt::Result {
         family.encode_family(&[("kind", kind)])?.encode_gauge(&count)?;
     }
     let held = engine.held();
-    let size = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
     writer.gauge("steadfast_cached_runs", "Runs in memory", size(held.runs))?;
     let about = "Bytes of inputs, pending work and newest events that they keep, about";
     writer.gauge("steadfast_cached_bytes", about, size(held.run_bytes))?;
+    writer.gauge("steadfast_cached_schedules", "Schedules in memory", size(held.schedules))?;
     let waiting = "Clients that wait for a workflow to go on or for an update, about";
     writer.gauge("steadfast_waiting_clients", waiting, size(held.watchers))?;
     let fenced = u64::from(engine.is_fenced());
