@@ -117,11 +117,24 @@ const MICROS: &[u64] = &[
 
 /// How far a shard's works are durable.
 #[derive(Debug, Default)]
-pub(crate) struct Watermark(AtomicU64);
+pub(crate) struct Watermark {
+    work: AtomicU64,
+    bytes: AtomicUsize,
+}
 
 impl Watermark {
     pub(crate) fn get(&self) -> u64 {
-        self.0.load(Ordering::Acquire)
+        self.work.load(Ordering::Acquire)
+    }
+
+    /// Bytes of all the works that are durable.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Acquire)
+    }
+
+    fn rise(&self, work: &Work) {
+        self.bytes.fetch_add(work.bytes, Ordering::Release);
+        self.work.fetch_max(work.number, Ordering::Release);
     }
 }
 
@@ -162,11 +175,6 @@ impl Handle {
         self.stats.unwritten_bytes.fetch_add(work.bytes, Ordering::Relaxed);
         // If the committer is gone, the engine is: dropping the releases tells whoever waits.
         let _ = self.works.send(work);
-    }
-
-    /// Bytes of what was handed in and is not durable yet.
-    pub(crate) fn unwritten_bytes(&self) -> usize {
-        self.stats.unwritten_bytes.load(Ordering::Relaxed)
     }
 }
 
@@ -422,7 +430,7 @@ impl Committer {
             if let Some(mark) =
                 usize::try_from(work.shard.0).ok().and_then(|shard| self.watermarks.get(shard))
             {
-                mark.0.fetch_max(work.number, Ordering::Release);
+                mark.rise(&work);
             }
             work.sayings.into_iter().for_each(Saying::say);
         }

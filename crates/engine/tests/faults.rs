@@ -80,10 +80,14 @@ async fn nothing_is_acknowledged_while_the_disk_is_full_and_all_of_it_afterwards
 }
 
 /// Starts so many workflows with 10 KB each, at once, and gives the ids of those that were refused.
-async fn start_large(rig: &Rig, ids: impl IntoIterator<Item = String>) -> Vec<String> {
+async fn start_large(
+    rig: &Rig,
+    engine: &Engine,
+    ids: impl IntoIterator<Item = String>,
+) -> Vec<String> {
     let mut starts = tokio::task::JoinSet::new();
     for id in ids {
-        let engine = rig.engine();
+        let engine = engine.clone();
         let input = Some(payloads(&"x".repeat(10_000)));
         let start = ws::StartWorkflowExecutionRequest { input, ..start_request(&id) };
         starts.spawn(async move { (id, engine.start_workflow_execution(start).await) });
@@ -116,13 +120,30 @@ async fn while_the_disk_is_full_no_more_is_taken_on_than_fits_into_memory() {
     for base in [Base::memory, Base::sqlite] {
         let rig = Rig::with(base(), limits.clone()).await;
         rig.store().fail_commits([Fault::Full; 12]);
-        let mut left = start_large(&rig, (0..200).map(|n| format!("order-{n}"))).await;
+        let mut left =
+            start_large(&rig, &rig.engine(), (0..200).map(|n| format!("order-{n}"))).await;
         assert!((150..=165).contains(&left.len()), "{} of 200 were refused", left.len());
         assert_eq!(unwritten(&rig), 0);
         for _ in 0..10 {
-            left = start_large(&rig, left).await;
+            left = start_large(&rig, &rig.engine(), left).await;
         }
         assert_eq!(left, Vec::<String>::new());
+        rig.crash().await;
+        assert_eq!(rig.count("").await, Ok(200));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_the_disk_is_full_callers_in_the_process_wait() {
+    let limits = Limits { unwritten_bytes_max: 400_000, ..Limits::default() };
+    for base in [Base::memory, Base::sqlite] {
+        let rig = Rig::with(base(), limits.clone()).await;
+        rig.store().fail_commits([Fault::Full; 12]);
+        let engine = rig.engine().for_own_callers();
+        let ids = (0..200).map(|n| format!("order-{n}"));
+        assert_eq!(start_large(&rig, &engine, ids).await, Vec::<String>::new());
+        assert_eq!(unwritten(&rig), 0);
+        assert!(rig.elapsed() > 5, "the disk was full for a while");
         rig.crash().await;
         assert_eq!(rig.count("").await, Ok(200));
     }
@@ -134,7 +155,9 @@ async fn commits_of_large(commit_bytes_max: usize) -> u64 {
     let rig = Rig::with(Base::memory(), limits).await;
     let commits = || rig.store().tally.commits.load(Ordering::Relaxed);
     let before = commits();
-    assert!(start_large(&rig, (0..100).map(|n| format!("order-{n}"))).await.is_empty());
+    assert!(
+        start_large(&rig, &rig.engine(), (0..100).map(|n| format!("order-{n}"))).await.is_empty()
+    );
     commits() - before
 }
 

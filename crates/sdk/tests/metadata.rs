@@ -130,12 +130,24 @@ async fn clumsily(ctx: WorkflowContext, (): ()) -> Result<String, Failure> {
     Ok(ctx.activity(clumsy, ()).retry(policy).await?)
 }
 
+/// Writes, and gives more than fits into a history.
+async fn verbose(ctx: ActivityContext, (): ()) -> Result<String, Failure> {
+    ctx.write_with_result(|db| Ok(db.execute_batch("CREATE TABLE written (x)")?));
+    Ok("x".repeat(3_000_000))
+}
+
+async fn verbosely(ctx: WorkflowContext, (): ()) -> Result<String, Failure> {
+    Ok(ctx.activity(verbose, ()).await?)
+}
+
 async fn on_file(path: &Path) -> App {
     App::builder(format!("sqlite:{}", path.display()))
         .workflow(writing)
         .workflow(clumsily)
+        .workflow(verbosely)
         .activity(writes)
         .activity(clumsy)
+        .activity(verbose)
         .start()
         .await
         .expect("it starts")
@@ -177,6 +189,19 @@ async fn what_cannot_be_written_is_the_attempts_failure() {
     let metadata = run.activities().await.unwrap()[0].retry_metadata.clone().unwrap();
     assert_eq!(metadata.last_error.error_type, "WriteError");
     assert!(metadata.last_error.message.contains("NOT NULL"), "{metadata:?}");
+    app.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_result_that_is_too_large_fails_at_once_and_nothing_is_written_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("large.db");
+    let app = on_file(&path).await;
+    let failed = app.client().start(verbosely, ()).await.unwrap().result().await.unwrap_err();
+    let told = failed.to_string();
+    assert!(told.contains("result has 3000") && told.contains("at most 2097152"), "{told}");
+    let db = rusqlite::Connection::open(&path).unwrap();
+    assert!(!db.table_exists(None, "written").unwrap());
     app.shutdown().await;
 }
 

@@ -4,10 +4,10 @@ use steadfast_core::{Input, Run};
 use steadfast_store::RunNumber;
 use tokio::sync::oneshot;
 
-use super::{Engine, not_found};
+use super::{Engine, caller::Place, not_found};
 use crate::{
     error::{Code, Error},
-    shard::{Address, Desk, Job},
+    shard::{Address, Desk, Job, Patient},
 };
 
 impl Engine {
@@ -49,7 +49,10 @@ impl Engine {
                 return Box::new(job).fail(Error::new(Code::Internal, what));
             }
         };
-        Self::put(mailbox, job);
+        match self.caller.place {
+            Place::Elsewhere => Self::put(mailbox, job),
+            Place::Here | Place::WorkerHere => Self::put(mailbox, Patient(Box::new(job))),
+        }
     }
 }
 

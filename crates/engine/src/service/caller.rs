@@ -12,8 +12,8 @@ use crate::task::{HeaderWish, Taker};
 pub(super) struct Caller {
     /// When whoever called gives up, if it said so.
     pub(super) deadline: Option<Timestamp>,
-    /// Whether whoever calls is a worker that ends with this process.
-    pub(super) is_within: bool,
+    /// Where it is.
+    pub(super) place: Place,
     /// What whoever calls wants to read in the headers of attempts.
     pub(super) header: HeaderWish,
     /// Whether whoever calls may be a worker that reads the history of the task it has.
@@ -25,6 +25,18 @@ pub(super) struct Caller {
     pub(super) silence_max: Duration,
     /// Whether it leaves the attempt that it speaks of to somebody else.
     pub(super) leaves: bool,
+}
+
+/// Where a caller is.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) enum Place {
+    /// In another process, as far as is known.
+    #[default]
+    Elsewhere,
+    /// In the engine's own process.
+    Here,
+    /// The same, and it is a worker: what it has in hand ends with the process.
+    WorkerHere,
 }
 
 impl Engine {
@@ -43,10 +55,11 @@ impl Engine {
     /// [`WORKER_LOST`](steadfast_core::failure::WORKER_LOST). Such an attempt counts, and is retried
     /// by its policy.
     ///
-    /// Not for workers that may outlive the engine, as those that call over a network.
+    /// They also wait as [others here](Self::for_own_callers) do. Not for workers that may outlive the
+    /// engine, as those that call over a network.
     #[must_use]
     pub fn for_own_workers(&self) -> Self {
-        self.with(Caller { is_within: true, ..self.caller })
+        self.with(Caller { place: Place::WorkerHere, ..self.caller })
     }
 
     /// The same engine for workers that want to know the idempotency key and the fence of each attempt
@@ -94,14 +107,21 @@ impl Engine {
         self.with(Caller { leaves: true, ..self.caller })
     }
 
+    /// The same engine for callers in its own process. While storage is so far behind that requests are
+    /// refused, theirs wait instead: what they ask for is in this process's memory anyway.
+    #[must_use]
+    pub fn for_own_callers(&self) -> Self {
+        self.with(Caller { place: Place::Here, ..self.caller })
+    }
+
     fn with(&self, caller: Caller) -> Self {
         Self { running: Arc::clone(&self.running), caller }
     }
 
     /// The worker that calls, as far as it is known by how it calls.
     pub(super) fn taker(&self) -> Taker {
-        let Caller { is_within, header, silence_max, .. } = self.caller;
-        let process = if is_within { self.shared().process } else { 0 };
+        let Caller { place, header, silence_max, .. } = self.caller;
+        let process = if place == Place::WorkerHere { self.shared().process } else { 0 };
         Taker { process, header, silence_max, ..Taker::default() }
     }
 

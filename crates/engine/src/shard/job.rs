@@ -54,8 +54,38 @@ pub(crate) trait Job: Send {
         false
     }
 
+    /// Whether it waits while storage is behind. Others are refused then.
+    fn waits_for_room(&self) -> bool {
+        false
+    }
+
     /// It could not be done.
     fn fail(self: Box<Self>, error: Error);
+}
+
+/// A job that waits while storage is behind.
+pub(crate) struct Patient(pub(crate) Box<dyn Job>);
+
+impl Job for Patient {
+    fn address(&self) -> &Address {
+        self.0.address()
+    }
+
+    fn run(self: Box<Self>, desk: &mut Desk<'_>, found: Option<RunNumber>) {
+        self.0.run(desk, found);
+    }
+
+    fn must_be_done(&self) -> bool {
+        self.0.must_be_done()
+    }
+
+    fn waits_for_room(&self) -> bool {
+        true
+    }
+
+    fn fail(self: Box<Self>, error: Error) {
+        self.0.fail(error);
+    }
 }
 
 impl Address {

@@ -21,6 +21,8 @@ pub(crate) enum Mail {
     Work(Result<Vec<RunNumber>, steadfast_store::Error>),
     /// The store will not have what this run has become.
     Refused(RunNumber),
+    /// What was on its way when jobs had to be held back is durable.
+    CaughtUp,
     /// What this run was to become together with an aside is durable.
     Settled(RunNumber),
     /// What this run was to become together with an aside, it does not become.

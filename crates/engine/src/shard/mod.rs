@@ -48,7 +48,7 @@ pub(crate) use desk::{Desk, Wishes};
 pub(crate) use entry::Entry;
 pub use held::Held;
 pub(crate) use held::Sum;
-pub(crate) use job::{Address, Job, PendingKey};
+pub(crate) use job::{Address, Job, Patient, PendingKey};
 pub(crate) use listening::Listening;
 pub(crate) use mail::{Mail, Mailbox};
 pub(crate) use outbox::InputJob;
@@ -80,6 +80,7 @@ pub(crate) struct Shard {
     cache_max: usize,
     closed_max: usize,
     bytes_max: usize,
+    unwritten_max: usize,
     due: Due,
     watchers: Watchers<Watcher>,
     update_watchers: Watchers<UpdateWatcher>,
@@ -97,6 +98,10 @@ pub(crate) struct Shard {
     sayings: Vec<Saying>,
     /// Bytes of those writes.
     collected: usize,
+    /// Bytes of all that was ever handed in.
+    handed_in: usize,
+    /// Jobs that wait until storage has caught up.
+    held_back: VecDeque<Box<dyn Job>>,
     /// The number that the next work gets.
     next_work: u64,
     /// The latest time that was seen: time does not run backwards here.
@@ -129,6 +134,7 @@ impl Shard {
             cache_max: limits.cached_runs_max / shards.max(1),
             closed_max: limits.cached_closed_runs_max / shards.max(1),
             bytes_max: limits.cached_bytes_max / shards.max(1),
+            unwritten_max: limits.unwritten_bytes_max / shards.max(1),
             due: Due::new(limits.due_horizon, limits.due_page_max),
             watchers: Watchers::default(),
             update_watchers: Watchers::default(),
@@ -140,6 +146,8 @@ impl Shard {
             writes: Vec::new(),
             sayings: Vec::new(),
             collected: 0,
+            handed_in: 0,
+            held_back: VecDeque::new(),
             next_work: 1,
             latest: Timestamp::default(),
             told: Held::default(),
@@ -169,9 +177,6 @@ impl Shard {
                 self.open(mail);
             }
             for _ in 1..LETTERS_AT_ONCE {
-                if self.collected > WORK_BYTES {
-                    break;
-                }
                 match inbox.try_recv() {
                     Ok(mail) => self.open(mail),
                     Err(_) => break,
@@ -221,6 +226,11 @@ impl Shard {
                 tracing::warn!(%error, "runs with work could not be read; trying again");
                 self.recovering = false;
             }
+            Mail::CaughtUp => {
+                for job in std::mem::take(&mut self.held_back) {
+                    self.dispatch(job);
+                }
+            }
             Mail::Settled(number) => self.end_trial(number, true),
             Mail::Undone(number) => self.end_trial(number, false),
             Mail::Refused(number) => {
@@ -235,8 +245,7 @@ impl Shard {
     /// memory must not fill up.
     fn is_behind(&self) -> bool {
         self.next_work - self.durable.get() > self.shared.limits.unreleased_works_max
-            || self.committer.unwritten_bytes() + self.collected
-                > self.shared.limits.unwritten_bytes_max
+            || self.handed_in + self.collected - self.durable.bytes() > self.unwritten_max
     }
 
     /// Whether a job is too much now.
@@ -244,10 +253,28 @@ impl Shard {
         !job.must_be_done() && self.is_behind()
     }
 
+    /// Refuses a job that is too much, or keeps it until all is durable that is on its way now.
+    fn turn_away(&mut self, job: Box<dyn Job>) {
+        if !job.waits_for_room() {
+            job.fail(Error::overloaded("storage is behind; try again"));
+            return;
+        }
+        if self.held_back.is_empty() {
+            let shared = Arc::clone(&self.shared);
+            let number = self.number;
+            self.sayings.push(Saying::free(Box::new(move || {
+                if let Some(mailbox) = shared.mailbox(number) {
+                    mailbox.send(Mail::CaughtUp);
+                }
+            })));
+        }
+        self.held_back.push_back(job);
+    }
+
     /// Does a job now, or has its run read first.
     pub(crate) fn dispatch(&mut self, job: Box<dyn Job>) {
         if self.is_too_much(&*job) {
-            job.fail(behind());
+            self.turn_away(job);
             return;
         }
         let key = job.address().key();
@@ -267,7 +294,7 @@ impl Shard {
     fn perform(&mut self, job: Box<dyn Job>, found: Option<RunNumber>) {
         // Many may have waited for what was read, or for one another.
         if self.is_too_much(&*job) {
-            job.fail(behind());
+            self.turn_away(job);
             return;
         }
         let mut desk = Desk::new(self);
@@ -281,6 +308,9 @@ impl Shard {
             for number in touched.into_iter().chain(found) {
                 self.set_apart(number);
             }
+        }
+        if self.collected > WORK_BYTES {
+            self.submit();
         }
     }
 
@@ -399,6 +429,7 @@ impl Shard {
 
     fn hand_in(&mut self) {
         let bytes = std::mem::take(&mut self.collected);
+        self.handed_in += bytes;
         self.committer.submit(Work {
             shard: self.number,
             number: self.next_work - 1,
@@ -420,10 +451,6 @@ async fn read_due(shared: Arc<Shared>, number: ShardNumber, after: Place, until:
     if let Some(mailbox) = shared.mailbox(number) {
         mailbox.send(Mail::Due(rows));
     }
-}
-
-fn behind() -> Error {
-    Error::overloaded("storage is behind; try again")
 }
 
 /// How long a shard sleeps at the most, in case the clock jumps.

@@ -459,7 +459,7 @@ impl AppBuilder {
             ..Options::default()
         };
         let engine = Engine::open(store, options).await?;
-        let door = Door::embedded(engine.clone(), self.codec.clone());
+        let door = Door::embedded(&engine, self.codec.clone());
         Ok((door, Some(Own { engine, file })))
     }
 

@@ -139,8 +139,8 @@ calls! {
 
 impl Door {
     /// The way to an engine in this process.
-    pub(crate) fn embedded(engine: Engine, codec: Codec) -> Self {
-        Self { way: Way::Embedded(engine), codec }
+    pub(crate) fn embedded(engine: &Engine, codec: Codec) -> Self {
+        Self { way: Way::Embedded(engine.for_own_callers()), codec }
     }
 
     /// The way to a server.

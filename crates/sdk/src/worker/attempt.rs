@@ -119,14 +119,20 @@ async fn write(
     shared.codec.encode(&mut request).map_err(Failure::from)?;
     match engine.respond_activity_task_completed_with(request, aside).await {
         Ok(_) => Ok(()),
-        Err(AsideError::Failed { reason }) => Err(Failure::new(reason).of_type("WriteError")),
-        // The engine will end the attempt itself.
-        Err(error) => {
-            tracing::debug!(%error, "the end of an attempt was not taken");
-            Ok(())
+        Err(AsideError::Failed { reason }) => Err(Failure::new(reason).of_type(UNWRITTEN)),
+        // The next engine on this file will end the attempt.
+        Err(AsideError::Engine(error)) if error.code == Code::Unavailable => Ok(()),
+        // As without a write: it would be too large again.
+        Err(AsideError::Engine(error)) if error.code == Code::InvalidArgument => {
+            Err(Failure::new(error.message).of_type(UNWRITTEN).non_retryable())
         }
+        // If the attempt has ended meanwhile, nobody takes its failure either.
+        Err(error) => Err(Failure::new(error.to_string()).of_type(UNWRITTEN)),
     }
 }
+
+/// The type of the failure of an attempt whose result and writes were not taken.
+const UNWRITTEN: &str = "WriteError";
 
 /// How an attempt ended, as the engine is told.
 #[derive(Clone)]
