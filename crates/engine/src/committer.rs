@@ -249,12 +249,9 @@ impl Committer {
     }
 
     fn take_waiting(&self, inbox: &mut mpsc::UnboundedReceiver<Work>, works: &mut Vec<Work>) {
-        let mut bytes: usize = works.iter().map(|work| work.bytes).sum();
         while works.len() < self.limits.commit_works_max
-            && bytes < self.limits.commit_bytes_max
             && let Ok(work) = inbox.try_recv()
         {
-            bytes += work.bytes;
             works.push(work);
         }
     }

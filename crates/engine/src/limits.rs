@@ -46,8 +46,6 @@ pub struct Limits {
     pub recovery_page_max: usize,
     /// How many pieces of work one commit holds at the most.
     pub commit_works_max: usize,
-    /// Bytes after which a commit takes no more in. One of them may be larger.
-    pub commit_bytes_max: usize,
     /// How long a commit waits for more work while a lot of it comes in. Workers elsewhere send
     /// theirs all the time, and a page that many of them change is written once. Zero for workers in
     /// this process: they wait for the commit themselves.
@@ -86,7 +84,6 @@ impl Default for Limits {
             due_page_max: 10_000,
             recovery_page_max: 500,
             commit_works_max: 4_096,
-            commit_bytes_max: 32 << 20,
             commit_wait: Duration::ZERO,
             unreleased_works_max: 5_000,
             unwritten_bytes_max: 256 << 20,

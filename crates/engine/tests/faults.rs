@@ -149,24 +149,6 @@ async fn while_the_disk_is_full_callers_in_the_process_wait() {
     }
 }
 
-/// How many commits it takes to start a hundred workflows at once with 10 KB each, in four shards.
-async fn commits_of_large(commit_bytes_max: usize) -> u64 {
-    let limits = Limits { commit_bytes_max, ..Limits::default() };
-    let rig = Rig::with(Base::memory(), limits).await;
-    let commits = || rig.store().tally.commits.load(Ordering::Relaxed);
-    let before = commits();
-    assert!(
-        start_large(&rig, &rig.engine(), (0..100).map(|n| format!("order-{n}"))).await.is_empty()
-    );
-    commits() - before
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_commit_takes_in_no_more_than_a_disk_writes_in_a_while() {
-    assert_eq!(commits_of_large(10_000_000).await, 1);
-    assert_eq!(commits_of_large(100_000).await, 4, "each shard has handed in one piece");
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_stop_in_good_order_loses_nothing() {
     for base in [Base::memory, Base::sqlite] {

@@ -10,7 +10,8 @@ use std::{
     time::Duration,
 };
 
-use steadfast_engine::{Clock, Code, Engine, Error, Limits, Options, Webhooks};
+use steadfast_engine::{Clock, Code, Detail, Engine, Error, Limits, Options, Webhooks};
+use steadfast_proto::enums::ResourceExhaustedCause;
 use steadfast_store::Store;
 use tokio::sync::Notify;
 
@@ -74,8 +75,7 @@ impl Host {
             due_page_max: usize::try_from(draw.between(2, 40)).unwrap_or(2),
             recovery_page_max: usize::try_from(draw.between(2, 40)).unwrap_or(2),
             due_horizon: draw.millis(500, 20_000),
-            commit_bytes_max: usize::try_from(draw.between(1, 64)).unwrap_or(1) * 1_024,
-            unwritten_bytes_max: usize::try_from(draw.between(4, 256)).unwrap_or(4) * 1_024,
+            unwritten_bytes_max: usize::try_from(draw.between(0, 40)).unwrap_or(4) * 256,
             ..Limits::default()
         };
         Self {
@@ -231,6 +231,14 @@ impl Trouble {
             }
         }
     }
+}
+
+/// Whether the engine has taken on as much as it may before its disk has caught up.
+pub(crate) fn is_behind(error: &Error) -> bool {
+    matches!(
+        error.detail.as_deref(),
+        Some(Detail::ResourceExhausted(why)) if why.cause() == ResourceExhaustedCause::SystemOverloaded
+    )
 }
 
 /// What was answered, for the log.

@@ -309,9 +309,6 @@ impl Shard {
                 self.set_apart(number);
             }
         }
-        if self.collected > WORK_BYTES {
-            self.submit();
-        }
     }
 
     /// Forgets a run that is not what it should be. It is read again once all that it was part of
@@ -456,6 +453,4 @@ async fn read_due(shared: Arc<Shared>, number: ShardNumber, after: Place, until:
 /// How long a shard sleeps at the most, in case the clock jumps.
 const LONGEST_SLEEP: std::time::Duration = std::time::Duration::from_secs(1);
 const LETTERS_AT_ONCE: usize = 256;
-/// Bytes after which a piece of work is handed in, however few letters it is made of.
-const WORK_BYTES: usize = 4 << 20;
 const DUE_AT_ONCE: usize = 1_000;
