@@ -50,6 +50,8 @@ pub(crate) enum Trouble {
     Down,
     /// The process went away before it answered: whether it was done is unknown.
     Lost,
+    /// The engine takes nothing on until its disk has caught up.
+    Behind,
     /// The engine said no.
     Refused(Error),
 }
@@ -104,7 +106,7 @@ impl Host {
         let Some(engine) = self.engine() else { return Err(Trouble::Down) };
         tokio::select! {
             biased;
-            answer = what(engine) => answer.map_err(Trouble::Refused),
+            answer = what(engine) => answer.map_err(Trouble::of),
             () = gone => Err(Trouble::Lost),
         }
     }
@@ -222,23 +224,23 @@ impl Host {
 }
 
 impl Trouble {
-    /// Whether the same request may be sent again: nobody knows whether it was done.
+    fn of(error: Error) -> Self {
+        let is_behind = matches!(
+            error.detail.as_deref(),
+            Some(Detail::ResourceExhausted(it)) if it.cause() == ResourceExhaustedCause::SystemOverloaded
+        );
+        if is_behind { Self::Behind } else { Self::Refused(error) }
+    }
+
+    /// Whether the same request may be sent again: it was not done, or nobody knows whether it was.
     pub(crate) fn is_passing(&self) -> bool {
         match self {
-            Self::Down | Self::Lost => true,
+            Self::Down | Self::Lost | Self::Behind => true,
             Self::Refused(error) => {
                 matches!(error.code, Code::Unavailable | Code::ResourceExhausted)
             }
         }
     }
-}
-
-/// Whether the engine has taken on as much as it may before its disk has caught up.
-pub(crate) fn is_behind(error: &Error) -> bool {
-    matches!(
-        error.detail.as_deref(),
-        Some(Detail::ResourceExhausted(why)) if why.cause() == ResourceExhaustedCause::SystemOverloaded
-    )
 }
 
 /// What was answered, for the log.
@@ -251,6 +253,7 @@ impl fmt::Display for Trouble {
         match self {
             Self::Down => f.write_str("down"),
             Self::Lost => f.write_str("lost"),
+            Self::Behind => f.write_str("behind"),
             Self::Refused(error) => write!(f, "{}: {error}", error.code),
         }
     }

@@ -146,33 +146,18 @@ impl Cache {
         }
     }
 
-    /// Lets those go that were not used for longest, down to `entries_max`, but for those that are
-    /// needed.
-    pub(crate) fn evict(&mut self, entries_max: usize, durable: u64) {
-        if self.entries.len() <= entries_max {
-            return;
-        }
-        let surplus = self.entries.len() - entries_max;
-        let idle = |number: &RunNumber| {
-            self.entries.get(number).is_some_and(|entry| entry.is_idle(durable))
-        };
-        let candidates = self.by_use.values().take(surplus * 4 + 16);
-        let gone: Vec<RunNumber> =
-            candidates.filter(|it| idle(it)).take(surplus).copied().collect();
-        for number in gone {
-            self.remove(number);
-        }
-    }
-
-    /// Lets those go that were not used for longest, until the others take `bytes_max`, but for those
-    /// that are needed.
-    pub(crate) fn evict_bytes(&mut self, bytes_max: usize, durable: u64) {
+    /// Lets those go that were not used for longest, until there are `entries_max` and they take
+    /// `bytes_max`, but for those that are needed.
+    pub(crate) fn evict(&mut self, entries_max: usize, bytes_max: usize, durable: u64) {
         let mut passed_over = 0;
-        while self.bytes > bytes_max && passed_over < PASSED_OVER_MAX {
+        while !self.fits(entries_max, bytes_max) && passed_over < PASSED_OVER_MAX {
             let Some((_, &number)) = self.by_use.first_key_value() else { return };
             if self.get(number).is_some_and(|entry| entry.is_idle(durable)) {
-                self.weigh(number);
-                if self.bytes > bytes_max {
+                if self.entries.len() <= entries_max {
+                    // It may take less than is thought.
+                    self.weigh(number);
+                }
+                if !self.fits(entries_max, bytes_max) {
                     self.remove(number);
                 }
             } else {
@@ -181,6 +166,10 @@ impl Cache {
                 passed_over += 1;
             }
         }
+    }
+
+    fn fits(&self, entries_max: usize, bytes_max: usize) -> bool {
+        self.entries.len() <= entries_max && self.bytes <= bytes_max
     }
 
     /// How many runs there are.

@@ -184,9 +184,8 @@ impl Shard {
             }
             self.do_what_is_due();
             self.submit();
-            self.cache.evict(self.cache_max, self.durable.get());
+            self.cache.evict(self.cache_max, self.bytes_max, self.durable.get());
             self.cache.evict_closed(self.closed_max, self.durable.get());
-            self.cache.evict_bytes(self.bytes_max, self.durable.get());
             self.evict_schedules();
             self.forget_quarantine();
             self.tell();

@@ -44,12 +44,18 @@ impl Shard {
             self.perform(Box::new(job), Some(number));
         } else if succeeded {
             // It was let go of: whoever reads it reads what it has become.
-            self.forget_watchers(number);
+            self.let_ask_again(number);
             self.dispatch(Box::new(RecoverJob::new(number)));
         }
         for job in waiting {
             self.dispatch(job);
         }
+    }
+
+    /// Those who wait for the next event of a run ask again, because it has come unseen. It has not
+    /// closed the run, nor had it to do with an update.
+    fn let_ask_again(&mut self, number: RunNumber) {
+        drop(self.watchers.take(number, |it| !it.close_only));
     }
 
     /// What a run has done until now must not depend on the aside: it is handed in before.
@@ -123,7 +129,7 @@ impl Desk<'_> {
         let events = if is_news { std::mem::take(&mut transition.events) } else { Vec::new() };
         self.note(number, events, due);
         if !is_news {
-            self.shard.forget_watchers(number);
+            self.shard.let_ask_again(number);
         }
         for effect in transition.effects {
             self.carry_out(number, effect, &mut Wishes::default());

@@ -9,7 +9,7 @@ use steadfast_store::Aside;
 use super::home::{Family, Home};
 use crate::{
     chance::Chance,
-    host::{Trouble, is_behind, shown},
+    host::{Trouble, shown},
     ledger::{Attempt, Delivery},
     medium,
     program::Task,
@@ -320,7 +320,6 @@ impl Work {
         self.world.note(&self.who, &line);
         if let Err(Trouble::Refused(error)) = answer
             && !matches!(error.code, Code::NotFound | Code::Unavailable)
-            && !is_behind(error)
         {
             self.broken(&format!("an answer was refused: {error}"));
         }

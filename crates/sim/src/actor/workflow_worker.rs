@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     chance::Chance,
-    host::{Trouble, is_behind},
+    host::Trouble,
     program::{View, decide},
     wire,
     world::World,
@@ -345,7 +345,6 @@ impl Worker {
         let Trouble::Refused(error) = trouble else { return };
         let expected = error.code == Code::NotFound
             || error.code == Code::Unavailable
-            || is_behind(error)
             || error.message.contains("UnhandledCommand");
         if !expected {
             self.world.ledger.fault(workflow_id, format!("commands were refused: {error}"));
