@@ -9,13 +9,19 @@ use std::{
 };
 
 use steadfast_engine::{AsideError, Code};
-use steadfast_proto::{enums, workflowservice as ws};
+use steadfast_proto::{
+    enums::{self, UpdateWorkflowExecutionLifecycleStage as Stage},
+    workflowservice as ws,
+};
 use steadfast_store::Aside;
 
-use crate::common::{
-    Base, Fault, NAMESPACE, QUEUE, Rig, activity,
-    calls::{Work, activity_poll},
-    complete, payloads, retried, survives_on,
+use crate::{
+    common::{
+        Base, Fault, NAMESPACE, QUEUE, Rig, activity,
+        calls::{Work, activity_poll},
+        complete, payloads, retried, survives_on,
+    },
+    updates,
 };
 
 /// Completes an activity, with something that is written with it.
@@ -362,4 +368,24 @@ async fn e_10_whatever_fails_or_dies_in_between_what_is_completed_is_written_onc
         }
         assert_eq!(compare(&rig, seed).await, ORDERS * EACH, "with seed {seed}");
     }
+}
+
+/// What is written while a worker has a workflow task shows in no event yet.
+#[tokio::test(start_paused = true)]
+async fn who_waits_for_an_update_goes_on_waiting_when_something_is_written() {
+    let rig = file().await;
+    rig.start("order-1").await;
+    rig.step(vec![activity("a")]).await;
+    let work = rig.next_activity().await;
+    updates::accept_update(&rig, "u-1").await;
+    let worker = async {
+        rig.signal("order-1", "go").await.expect("taken");
+        let task = rig.next_task(QUEUE).await;
+        complete_with(&rig, &work, note(1, false)).await.expect("written");
+        rig.settle().await;
+        updates::say(&rig, &task, vec![updates::done("u-1", "paid")], vec![]).await;
+    };
+    let (updated, ()) = tokio::join!(rig.update("order-1", "u-1", Stage::Completed), worker);
+    assert_eq!(updates::success(updated.expect("an outcome").outcome), "\"paid\"");
+    assert_eq!(notes(&rig), [1]);
 }

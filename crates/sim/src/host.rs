@@ -66,6 +66,7 @@ impl Host {
     ) -> Self {
         let mut draw = chance.child("machine");
         let cached = usize::try_from(draw.between(1, 24)).unwrap_or(1);
+        let room = chance.child("room").between(0, 40);
         let limits = Limits {
             // Small, so that runs leave the memory, pages end and horizons pass.
             cached_runs_max: cached,
@@ -77,7 +78,7 @@ impl Host {
             due_page_max: usize::try_from(draw.between(2, 40)).unwrap_or(2),
             recovery_page_max: usize::try_from(draw.between(2, 40)).unwrap_or(2),
             due_horizon: draw.millis(500, 20_000),
-            unwritten_bytes_max: usize::try_from(draw.between(0, 40)).unwrap_or(4) * 256,
+            unwritten_bytes_max: usize::try_from(room).unwrap_or(4) * 256,
             ..Limits::default()
         };
         Self {
