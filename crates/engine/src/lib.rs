@@ -25,6 +25,7 @@ mod error;
 pub mod failures;
 pub mod fingerprint;
 mod gift;
+mod graves;
 mod hands;
 mod histogram;
 mod history;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use steadfast_proto::workflowservice::PollWorkflowTaskQueueResponse;
 use steadfast_store::RunNumber;
 
-use crate::hands::Place;
+use crate::{graves::Graves, hands::Place};
 
 /// A workflow task that waits.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -50,6 +50,14 @@ pub(crate) struct ActivityOffer {
 
 /// What a queue has to know of what waits in it.
 pub(crate) trait Waits {
+    /// The run that it is for.
+    fn run(&self) -> RunNumber;
+
+    /// Whether nobody wants it any more.
+    fn is_dead(&self, graves: &Graves) -> bool {
+        graves.runs.contains(&self.run())
+    }
+
     /// The activity, if it matters what else its worker has in hand.
     fn watched(&self) -> Option<Place> {
         None
@@ -61,15 +69,35 @@ pub(crate) trait Waits {
     }
 }
 
-impl Waits for TaskOffer {}
+impl Waits for TaskOffer {
+    fn run(&self) -> RunNumber {
+        self.run
+    }
+
+    /// A run that has closed still answers queries.
+    fn is_dead(&self, graves: &Graves) -> bool {
+        match &self.what {
+            TaskWhat::Task { .. } => graves.runs.contains(&self.run),
+            TaskWhat::Query { id } => graves.queries.contains(id),
+        }
+    }
+}
 
 /// A Nexus task, of which there are none: nobody can make an endpoint that would have them.
 #[derive(Debug)]
 pub(crate) enum NexusOffer {}
 
-impl Waits for NexusOffer {}
+impl Waits for NexusOffer {
+    fn run(&self) -> RunNumber {
+        match *self {}
+    }
+}
 
 impl Waits for ActivityOffer {
+    fn run(&self) -> RunNumber {
+        self.run
+    }
+
     fn watched(&self) -> Option<Place> {
         self.is_watched.then_some((self.run, self.scheduled_event_id))
     }

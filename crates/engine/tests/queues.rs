@@ -8,7 +8,7 @@ use steadfast_proto::{
 };
 
 use crate::common::{
-    NAMESPACE, QUEUE, Rig, activity, activity_with, calls, complete, queue, timer,
+    NAMESPACE, QUEUE, Rig, activity, activity_with, calls, complete, payloads, queue, timer,
 };
 
 fn urgent(id: &str, key: i32) -> steadfast_proto::command::Command {
@@ -203,4 +203,81 @@ async fn a_queue_tells_what_waits_and_how_fast_it_moves() {
     assert_eq!(parts.workflow_task_queue_partitions.len(), 1);
     rig.signal("order-1", "finish").await.expect("taken");
     rig.step(vec![complete("done")]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn work_of_runs_that_have_closed_does_not_fill_a_queue_without_workers() {
+    let rig = Rig::new().await;
+    for n in (0..1_000).step_by(2) {
+        rig.start(&format!("order-{n}")).await;
+        rig.step(vec![activity("a")]).await;
+    }
+    for n in (1..1_000).step_by(2) {
+        rig.start(&format!("order-{n}")).await;
+    }
+    assert_eq!(rig.engine().backlog(), (500, 500));
+    for n in 0..1_000 {
+        match n % 200 {
+            0 | 1 => {}
+            2 => rig.delete(&format!("order-{n}")).await.expect("taken"),
+            _ => rig.terminate(&format!("order-{n}")).await.expect("taken"),
+        }
+    }
+    let (tasks, activities) = rig.engine().backlog();
+    assert!(tasks < 300 && activities < 300, "{tasks} tasks and {activities} activities wait");
+    let loads = || rig.store().tally.loads.load(std::sync::atomic::Ordering::Relaxed);
+    let before = loads();
+    for n in [1, 201, 401, 601, 801] {
+        let task = rig.next_task(QUEUE).await;
+        let id = task.workflow_execution.as_ref().map(|it| it.workflow_id.clone());
+        assert_eq!(id, Some(format!("order-{n}")));
+    }
+    for n in [0, 200, 400, 600, 800] {
+        let work = rig.next_activity().await;
+        let id = work.workflow_execution.as_ref().map(|it| it.workflow_id.clone());
+        assert_eq!(id, Some(format!("order-{n}")));
+    }
+    let engine = rig.engine().within(Duration::from_secs(1));
+    let none = engine.poll_workflow_task_queue(calls::task_poll(QUEUE)).await;
+    assert_eq!(none, Ok(calls::Task::default()));
+    let none = engine.poll_activity_task_queue(calls::activity_poll(QUEUE)).await;
+    assert_eq!(none, Ok(calls::Work::default()));
+    assert_eq!((rig.engine().backlog(), loads() - before), ((0, 0), 0), "none was looked at");
+}
+
+#[tokio::test(start_paused = true)]
+async fn queries_whose_callers_have_gone_do_not_fill_a_queue_without_workers() {
+    let rig = Rig::new().await;
+    rig.start("order-1").await;
+    rig.step(vec![timer("t", 36_000)]).await;
+    for _ in 0..1_000 {
+        let engine = rig.engine().within(Duration::from_secs(1));
+        let unanswered = engine.query_workflow(calls::query("order-1")).await;
+        unanswered.expect_err("there is no worker");
+    }
+    let (waiting, _) = rig.engine().backlog();
+    assert!(waiting < 300, "{waiting} queries wait");
+    let worker = async {
+        let task = rig.next_task(QUEUE).await;
+        rig.answer(&task, "asleep").await.expect("its caller still waits");
+    };
+    let (answer, ()) = tokio::join!(rig.query("order-1"), worker);
+    assert_eq!(answer.expect("an answer").query_result, Some(payloads("asleep")));
+    assert_eq!(rig.engine().backlog(), (0, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_has_closed_answers_queries_that_waited_for_a_worker() {
+    let rig = Rig::new().await;
+    rig.start("order-1").await;
+    rig.step(vec![timer("t", 36_000)]).await;
+    let worker = async {
+        rig.settle().await;
+        rig.terminate("order-1").await.expect("taken");
+        let task = rig.next_task(QUEUE).await;
+        assert!(task.query.is_some(), "{task:?}");
+        rig.answer(&task, "gone").await.expect("taken");
+    };
+    let (answer, ()) = tokio::join!(rig.query("order-1"), worker);
+    assert_eq!(answer.expect("an answer").query_result, Some(payloads("gone")));
 }

@@ -14,15 +14,20 @@ mod solitude;
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, Weak},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
 use steadfast_core::Timestamp;
+use steadfast_store::RunNumber;
 use tokio::sync::oneshot;
 
 use crate::{
     clock::Clock,
+    graves::Graves,
     hands::{Hands, Worker},
     task::{Taker, Waits},
 };
@@ -42,6 +47,9 @@ pub(crate) struct QueueName {
 #[derive(Debug)]
 pub(crate) struct Matching<T, R> {
     queues: Mutex<BTreeMap<QueueName, Queue<T, R>>>,
+    /// How many tasks wait in them that need not be alone.
+    waiting: AtomicUsize,
+    graves: Mutex<Graves>,
     clock: Arc<dyn Clock>,
     hands: Arc<Hands>,
 }
@@ -57,7 +65,13 @@ pub(crate) enum Polled<T, R> {
 
 impl<T: Waits + Send + 'static, R: Default + Send + 'static> Matching<T, R> {
     pub(crate) fn new(clock: Arc<dyn Clock>, hands: Arc<Hands>) -> Arc<Self> {
-        Arc::new(Self { queues: Mutex::new(BTreeMap::new()), clock, hands })
+        Arc::new(Self {
+            queues: Mutex::default(),
+            waiting: AtomicUsize::default(),
+            graves: Mutex::default(),
+            clock,
+            hands,
+        })
     }
 
     /// Offers a task: to a worker that waits, which is out of the queue then, or else to whoever
@@ -80,6 +94,8 @@ impl<T: Waits + Send + 'static, R: Default + Send + 'static> Matching<T, R> {
             self.give(name, &task, &poller.taker, now);
             return Some((poller, task));
         }
+        self.graves().runs.remove(&task.run());
+        self.waiting.fetch_add(1, Ordering::Relaxed);
         queue.push(task, priority, now);
         self.see_to_waking(name, queue, now);
         None
@@ -95,7 +111,7 @@ impl<T: Waits + Send + 'static, R: Default + Send + 'static> Matching<T, R> {
         let task = match self.turn(name, queue, taker, now) {
             Turn::Has(task) => Some(task),
             Turn::HasNone => None,
-            Turn::HasNext => queue.pop(now),
+            Turn::HasNext => self.pop(queue, now),
         };
         if let Some(task) = task {
             self.give(name, &task, taker, now);
@@ -136,6 +152,8 @@ impl<T: Waits + Send + 'static, R: Default + Send + 'static> Matching<T, R> {
     pub(crate) fn close(&self, name: &QueueName) -> Vec<T> {
         let Some(queue) = self.lock().remove(name) else { return Vec::new() };
         self.hands.end_to_wait(queue.waiting_for_alone());
+        let waiting = queue.backlog() - queue.waiting_for_alone();
+        self.waiting.fetch_sub(waiting, Ordering::Relaxed);
         queue.into_tasks()
     }
 
@@ -172,6 +190,43 @@ impl<T: Waits + Send + 'static, R: Default + Send + 'static> Matching<T, R> {
         self.lock().retain(|_, queue| queue.backlog() > 0 || queue.is_attended(since));
     }
 
+    /// A run has closed: no worker need be given what waits for it.
+    pub(crate) fn bury_run(&self, run: RunNumber) {
+        self.bury(|graves| _ = graves.runs.insert(run));
+    }
+
+    /// Whoever asked a query has gone.
+    pub(crate) fn bury_query(&self, id: String) {
+        self.bury(|graves| _ = graves.queries.insert(id));
+    }
+
+    fn bury(&self, bury: impl FnOnce(&mut Graves)) {
+        let waiting = self.waiting.load(Ordering::Relaxed);
+        if waiting == 0 {
+            return;
+        }
+        bury(&mut self.graves());
+        if !self.graves().are_many(waiting) {
+            return;
+        }
+        let mut queues = self.lock();
+        let graves = std::mem::take(&mut *self.graves());
+        let gone = queues.values_mut().map(|queue| queue.clear(|task| task.is_dead(&graves))).sum();
+        self.waiting.fetch_sub(gone, Ordering::Relaxed);
+    }
+
+    /// Takes the next task out of a queue.
+    fn pop(&self, queue: &mut Queue<T, R>, now: Timestamp) -> Option<T> {
+        let graves = self.graves();
+        let mut gone = 0;
+        let task = queue.pop(now, |task| {
+            gone += 1;
+            task.is_dead(&graves)
+        });
+        self.waiting.fetch_sub(gone, Ordering::Relaxed);
+        task
+    }
+
     /// A worker is about to be given a task.
     fn give(&self, name: &QueueName, task: &T, taker: &Taker, now: Timestamp) {
         if let Some(place) = task.watched() {
@@ -192,8 +247,13 @@ impl<T: Waits + Send + 'static, R: Default + Send + 'static> Matching<T, R> {
         self.lock().get_mut(name).and_then(|queue| queue.wake(timer, now))
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<QueueName, Queue<T, R>>> {
-        self.queues.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<QueueName, Queue<T, R>>> {
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Locked after the queues, if both are.
+    fn graves(&self) -> MutexGuard<'_, Graves> {
+        self.graves.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

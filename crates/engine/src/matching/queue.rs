@@ -168,17 +168,32 @@ impl<T, R: Default> Queue<T, R> {
         self.tasks.entry(priority).or_default().push_back((task, now));
     }
 
-    pub(super) fn pop(&mut self, now: Timestamp) -> Option<T> {
+    /// Takes out the next task that is not dead, and those that are before it.
+    pub(super) fn pop(&mut self, now: Timestamp, mut is_dead: impl FnMut(&T) -> bool) -> Option<T> {
         if self.tasks.is_empty() || !self.is_allowed(now) {
             return None;
         }
-        let mut most_urgent = self.tasks.first_entry()?;
-        let (task, _) = most_urgent.get_mut().pop_front()?;
-        if most_urgent.get().is_empty() {
-            most_urgent.remove();
+        while let Some(mut most_urgent) = self.tasks.first_entry() {
+            let next = most_urgent.get_mut().pop_front();
+            if most_urgent.get().is_empty() {
+                most_urgent.remove();
+            }
+            if let Some((task, _)) = next.filter(|(task, _)| !is_dead(task)) {
+                self.count_out(now);
+                return Some(task);
+            }
         }
-        self.count_out(now);
-        Some(task)
+        None
+    }
+
+    /// Takes out all tasks that are dead. How many there were.
+    pub(super) fn clear(&mut self, is_dead: impl Fn(&T) -> bool) -> usize {
+        let before = self.backlog();
+        self.tasks.retain(|_, tasks| {
+            tasks.retain(|(task, _)| !is_dead(task));
+            !tasks.is_empty()
+        });
+        before - self.backlog()
     }
 
     pub(super) fn wait(&mut self, taker: &Taker) -> (u64, oneshot::Receiver<R>) {

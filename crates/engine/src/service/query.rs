@@ -101,7 +101,11 @@ impl Engine {
         let job =
             AskJob { address: ask.address.clone(), ask, id: id.clone(), answer: answer_slot, slot };
         self.post(job);
-        let _forget = LeaveOnDrop::new(|| drop(shared.queries.remove(&id)));
+        let _forget = LeaveOnDrop::new(|| {
+            if shared.queries.remove(&id).is_some() {
+                shared.tasks.bury_query(id.clone());
+            }
+        });
         let (queue, patience) = match self.answer(reply).await? {
             Route::Rejected(status) => return Ok(Asked::Rejected(status)),
             Route::Direct { queue, is_sticky } if is_sticky && sticky => {

@@ -225,6 +225,7 @@ impl<'a> Desk<'a> {
         self.shard.due.set(number, entry.run.next_due(), None);
         self.shard.cache.remove(number);
         self.shard.forget_watchers(number);
+        self.bury(number);
         self.empty_hands(number);
         let shard = self.shard.number;
         self.put(RunWrite { run: number, shard, delete: true, ..RunWrite::default() });
@@ -353,6 +354,12 @@ impl<'a> Desk<'a> {
         });
     }
 
+    /// What waits for workers on behalf of a run that is no more, or does no more, waits in vain.
+    fn bury(&self, number: RunNumber) {
+        self.shard.shared.tasks.bury_run(number);
+        self.shard.shared.activities.bury_run(number);
+    }
+
     /// Nothing will come of what waited for the next workflow task.
     fn settle_closed(&mut self, number: RunNumber) {
         let Some(entry) = self.shard.cache.get_mut(number) else { return };
@@ -360,6 +367,7 @@ impl<'a> Desk<'a> {
             hot.cool();
         }
         self.redirect_queries(number);
+        self.bury(number);
         self.shard.cache.close(number);
     }
 }

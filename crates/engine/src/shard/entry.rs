@@ -169,8 +169,7 @@ impl Entry {
     /// the rest.
     pub(crate) fn is_idle(&self, durable: u64) -> bool {
         self.last_work <= durable
-            && self.queries.is_empty()
-            && self.carried.is_empty()
+            && self.queries.values().chain(self.carried.values()).all(|it| it.slot.is_closed())
             && self.deleters.is_empty()
             && self.run.updates().iter().all(|(_, update)| update.request.is_none())
     }
