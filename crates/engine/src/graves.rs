@@ -16,6 +16,10 @@ pub(crate) struct Graves {
 }
 
 impl Graves {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.runs.is_empty() && self.queries.is_empty()
+    }
+
     /// Whether it is time to go through queues in which so much waits.
     pub(crate) fn are_many(&self, waiting: usize) -> bool {
         let count = self.runs.len() + self.queries.len();

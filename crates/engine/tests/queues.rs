@@ -158,6 +158,15 @@ async fn a_poll_says_whether_more_or_fewer_are_needed() {
     assert_eq!(nothing, calls::Work::default(), "never without a task");
 }
 
+fn described(kind: enums::TaskQueueType) -> ws::DescribeTaskQueueRequest {
+    ws::DescribeTaskQueueRequest {
+        namespace: NAMESPACE.to_owned(),
+        task_queue: Some(queue(QUEUE)),
+        task_queue_type: kind.into(),
+        ..ws::DescribeTaskQueueRequest::default()
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_queue_tells_what_waits_and_how_fast_it_moves() {
     let rig = Rig::new().await;
@@ -165,14 +174,8 @@ async fn a_queue_tells_what_waits_and_how_fast_it_moves() {
     rig.step((0..6).map(|n| activity(&format!("a{n}"))).collect()).await;
     rig.engine().poll_activity_task_queue(slow_poll(2.0)).await.expect("a poll");
     rig.wait(10).await;
-    let request = |kind: enums::TaskQueueType| ws::DescribeTaskQueueRequest {
-        namespace: NAMESPACE.to_owned(),
-        task_queue: Some(queue(QUEUE)),
-        task_queue_type: kind.into(),
-        ..ws::DescribeTaskQueueRequest::default()
-    };
     let engine = rig.engine();
-    let told = engine.describe_task_queue(request(enums::TaskQueueType::Activity)).await;
+    let told = engine.describe_task_queue(described(enums::TaskQueueType::Activity)).await;
     let told = told.expect("an answer");
     assert_eq!((told.pollers.len(), told.pollers[0].identity.as_str()), (1, "worker"));
     assert!((told.pollers[0].rate_per_second - 2.0).abs() < 1e-6);
@@ -187,7 +190,7 @@ async fn a_queue_tells_what_waits_and_how_fast_it_moves() {
         api_mode: enums::DescribeTaskQueueMode::Enhanced.into(),
         report_stats: true,
         report_pollers: true,
-        ..request(enums::TaskQueueType::Unspecified)
+        ..described(enums::TaskQueueType::Unspecified)
     };
     let told = engine.describe_task_queue(enhanced).await.expect("an answer");
     let types = &told.versions_info[""].types_info;
@@ -225,6 +228,9 @@ async fn work_of_runs_that_have_closed_does_not_fill_a_queue_without_workers() {
     }
     let (tasks, activities) = rig.engine().backlog();
     assert!(tasks < 300 && activities < 300, "{tasks} tasks and {activities} activities wait");
+    let told = rig.engine().describe_task_queue(described(enums::TaskQueueType::Workflow)).await;
+    let stats = told.expect("an answer").stats.expect("stats");
+    assert_eq!(stats.approximate_backlog_count, 5, "whoever asks is told exactly");
     let loads = || rig.store().tally.loads.load(std::sync::atomic::Ordering::Relaxed);
     let before = loads();
     for n in [1, 201, 401, 601, 801] {

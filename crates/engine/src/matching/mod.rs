@@ -176,7 +176,13 @@ impl<T: Waits + Send + 'static, R: Default + Send + 'static> Matching<T, R> {
     /// How much waits, and how much comes and goes.
     pub(crate) fn stats(&self, name: &QueueName) -> Stats {
         let now = self.clock.now();
-        self.lock().get(name).map(|queue| queue.stats(now)).unwrap_or_default()
+        let mut queues = self.lock();
+        let Some(queue) = queues.get_mut(name) else { return Stats::default() };
+        let graves = self.graves();
+        if !graves.is_empty() {
+            self.clear(queue, &graves);
+        }
+        queue.stats(now)
     }
 
     /// How many tasks wait in all queues together.
@@ -211,7 +217,11 @@ impl<T: Waits + Send + 'static, R: Default + Send + 'static> Matching<T, R> {
         }
         let mut queues = self.lock();
         let graves = std::mem::take(&mut *self.graves());
-        let gone = queues.values_mut().map(|queue| queue.clear(|task| task.is_dead(&graves))).sum();
+        queues.values_mut().for_each(|queue| self.clear(queue, &graves));
+    }
+
+    fn clear(&self, queue: &mut Queue<T, R>, graves: &Graves) {
+        let gone = queue.clear(|task| task.is_dead(graves));
         self.waiting.fetch_sub(gone, Ordering::Relaxed);
     }
 
