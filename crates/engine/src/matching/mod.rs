@@ -2,7 +2,8 @@
 //!
 //! A queue is in memory only. What waits in it is derived from runs and is put back when they are
 //! loaded again, so nothing is lost with it. A task that is offered says where it comes from and
-//! which attempt it is; whether that still holds is decided by its run when a worker takes it.
+//! which attempt it is; whether that still holds is decided by its run when a worker takes it. What is
+//! known to be in vain before goes to no worker ([graves](Graves)).
 //!
 //! A queue may have a rate. When it is used up, tasks and workers both wait, and one timer a queue
 //! tells workers to look again when the next task may go.
@@ -211,13 +212,16 @@ impl<T: Waits + Send + 'static, R: Default + Send + 'static> Matching<T, R> {
         if waiting == 0 {
             return;
         }
-        bury(&mut self.graves());
-        if !self.graves().are_many(waiting) {
-            return;
+        let are_many = {
+            let mut graves = self.graves();
+            bury(&mut graves);
+            graves.are_many(waiting)
+        };
+        if are_many {
+            let mut queues = self.lock();
+            let graves = std::mem::take(&mut *self.graves());
+            queues.values_mut().for_each(|queue| self.clear(queue, &graves));
         }
-        let mut queues = self.lock();
-        let graves = std::mem::take(&mut *self.graves());
-        queues.values_mut().for_each(|queue| self.clear(queue, &graves));
     }
 
     fn clear(&self, queue: &mut Queue<T, R>, graves: &Graves) {
@@ -228,12 +232,12 @@ impl<T: Waits + Send + 'static, R: Default + Send + 'static> Matching<T, R> {
     /// Takes the next task out of a queue.
     fn pop(&self, queue: &mut Queue<T, R>, now: Timestamp) -> Option<T> {
         let graves = self.graves();
-        let mut gone = 0;
+        let mut taken = 0;
         let task = queue.pop(now, |task| {
-            gone += 1;
+            taken += 1;
             task.is_dead(&graves)
         });
-        self.waiting.fetch_sub(gone, Ordering::Relaxed);
+        self.waiting.fetch_sub(taken, Ordering::Relaxed);
         task
     }
 
