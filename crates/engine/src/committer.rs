@@ -119,7 +119,8 @@ const MICROS: &[u64] = &[
 #[derive(Debug, Default)]
 pub(crate) struct Watermark {
     work: AtomicU64,
-    bytes: AtomicUsize,
+    /// Bytes of the works that are not.
+    missing: AtomicUsize,
 }
 
 impl Watermark {
@@ -127,13 +128,18 @@ impl Watermark {
         self.work.load(Ordering::Acquire)
     }
 
-    /// Bytes of all the works that are durable.
-    pub(crate) fn bytes(&self) -> usize {
-        self.bytes.load(Ordering::Acquire)
+    /// Bytes of the works that are not durable yet.
+    pub(crate) fn missing(&self) -> usize {
+        self.missing.load(Ordering::Relaxed)
+    }
+
+    /// A work with so many bytes is about to be handed in.
+    pub(crate) fn expect(&self, bytes: usize) {
+        self.missing.fetch_add(bytes, Ordering::Relaxed);
     }
 
     fn rise(&self, work: &Work) {
-        self.bytes.fetch_add(work.bytes, Ordering::Release);
+        self.missing.fetch_sub(work.bytes, Ordering::Relaxed);
         self.work.fetch_max(work.number, Ordering::Release);
     }
 }

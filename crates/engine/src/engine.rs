@@ -209,12 +209,11 @@ fn tell_unwritten(
 ) -> Box<dyn Fn(ShardNumber, RunNumber, Unwritten) + Send + Sync> {
     Box::new(move |shard, run, why| {
         let Some(shared) = shared.upgrade() else { return };
-        if let Some(mailbox) = shared.mailbox(shard) {
-            mailbox.send(match why {
-                Unwritten::Refused => Mail::Refused(run),
-                Unwritten::Undone => Mail::Undone(run),
-            });
-        }
+        let mail = match why {
+            Unwritten::Refused => Mail::Refused(run),
+            Unwritten::Undone => Mail::Undone(run),
+        };
+        shared.mail(shard, mail);
     })
 }
 

@@ -125,6 +125,14 @@ impl Error {
         Self::new(Code::Aborted, "Operation was aborted.").with(Detail::MultiOperationAborted)
     }
 
+    /// Of what there is too much, if it says so.
+    pub fn exhausted_by(&self) -> Option<ResourceExhaustedCause> {
+        match self.detail.as_deref() {
+            Some(Detail::ResourceExhausted(why)) => Some(why.cause()),
+            _ => None,
+        }
+    }
+
     pub(crate) fn with(self, detail: Detail) -> Self {
         Self { detail: Some(Box::new(detail)), ..self }
     }

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use steadfast_engine::{Clock, Code, Detail, Engine, Error, Limits, Options, Webhooks};
+use steadfast_engine::{Clock, Code, Engine, Error, Limits, Options, Webhooks};
 use steadfast_proto::enums::ResourceExhaustedCause;
 use steadfast_store::Store;
 use tokio::sync::Notify;
@@ -226,11 +226,10 @@ impl Host {
 
 impl Trouble {
     fn of(error: Error) -> Self {
-        let is_behind = matches!(
-            error.detail.as_deref(),
-            Some(Detail::ResourceExhausted(it)) if it.cause() == ResourceExhaustedCause::SystemOverloaded
-        );
-        if is_behind { Self::Behind } else { Self::Refused(error) }
+        match error.exhausted_by() {
+            Some(ResourceExhaustedCause::SystemOverloaded) => Self::Behind,
+            _ => Self::Refused(error),
+        }
     }
 
     /// Whether the same request may be sent again: it was not done, or nobody knows whether it was.

@@ -24,10 +24,8 @@ impl Shard {
         let durable = self.durable.get();
         tokio::spawn(async move {
             let outcome = read_patiently(&shared, &address).await;
-            if let Some(mailbox) = shared.mailbox(number) {
-                let loaded = Loaded { address, evictions, durable, outcome };
-                mailbox.send(Mail::Loaded(Box::new(loaded)));
-            }
+            let loaded = Loaded { address, evictions, durable, outcome };
+            shared.mail(number, Mail::Loaded(Box::new(loaded)));
         });
     }
 
@@ -113,9 +111,7 @@ impl Shard {
         let number = self.number;
         tokio::spawn(async move {
             shared.clock.sleep(wait).await;
-            if let Some(mailbox) = shared.mailbox(number) {
-                mailbox.send(Mail::Job(job));
-            }
+            shared.mail(number, Mail::Job(job));
         });
     }
 

@@ -98,8 +98,6 @@ pub(crate) struct Shard {
     sayings: Vec<Saying>,
     /// Bytes of those writes.
     collected: usize,
-    /// Bytes of all that was ever handed in.
-    handed_in: usize,
     /// Jobs that wait until storage has caught up.
     held_back: VecDeque<Box<dyn Job>>,
     /// The number that the next work gets.
@@ -146,7 +144,6 @@ impl Shard {
             writes: Vec::new(),
             sayings: Vec::new(),
             collected: 0,
-            handed_in: 0,
             held_back: VecDeque::new(),
             next_work: 1,
             latest: Timestamp::default(),
@@ -244,7 +241,7 @@ impl Shard {
     /// memory must not fill up.
     fn is_behind(&self) -> bool {
         self.next_work - self.durable.get() > self.shared.limits.unreleased_works_max
-            || self.handed_in + self.collected - self.durable.bytes() > self.unwritten_max
+            || self.durable.missing() + self.collected > self.unwritten_max
     }
 
     /// Whether a job is too much now.
@@ -261,11 +258,8 @@ impl Shard {
         if self.held_back.is_empty() {
             let shared = Arc::clone(&self.shared);
             let number = self.number;
-            self.sayings.push(Saying::free(Box::new(move || {
-                if let Some(mailbox) = shared.mailbox(number) {
-                    mailbox.send(Mail::CaughtUp);
-                }
-            })));
+            let tell = move || shared.mail(number, Mail::CaughtUp);
+            self.sayings.push(Saying::free(Box::new(tell)));
         }
         self.held_back.push_back(job);
     }
@@ -381,9 +375,7 @@ impl Shard {
             if runs.is_err() {
                 shared.clock.sleep(shared.limits.commit_retry.1).await;
             }
-            if let Some(mailbox) = shared.mailbox(number) {
-                mailbox.send(Mail::Work(runs));
-            }
+            shared.mail(number, Mail::Work(runs));
         });
     }
 
@@ -425,7 +417,7 @@ impl Shard {
 
     fn hand_in(&mut self) {
         let bytes = std::mem::take(&mut self.collected);
-        self.handed_in += bytes;
+        self.durable.expect(bytes);
         self.committer.submit(Work {
             shard: self.number,
             number: self.next_work - 1,
@@ -444,9 +436,7 @@ async fn read_due(shared: Arc<Shared>, number: ShardNumber, after: Place, until:
     if rows.is_err() {
         shared.clock.sleep(shared.limits.commit_retry.1).await;
     }
-    if let Some(mailbox) = shared.mailbox(number) {
-        mailbox.send(Mail::Due(rows));
-    }
+    shared.mail(number, Mail::Due(rows));
 }
 
 /// How long a shard sleeps at the most, in case the clock jumps.

@@ -14,7 +14,11 @@ use steadfast_store::{RunNumber, ShardNumber, Store};
 use tokio::sync::Notify;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{held::Sum, listening::Listening, mail::Mailbox};
+use super::{
+    held::Sum,
+    listening::Listening,
+    mail::{Mail, Mailbox},
+};
 use crate::{
     batch::Batches,
     clock::Clock,
@@ -88,6 +92,13 @@ impl Shared {
     /// The mailbox of a shard.
     pub(crate) fn mailbox(&self, shard: ShardNumber) -> Option<&Mailbox> {
         self.mailboxes.get()?.get(usize::try_from(shard.0).ok()?)
+    }
+
+    /// Sends a letter to a shard. While there is none, the engine is not open yet.
+    pub(crate) fn mail(&self, shard: ShardNumber, mail: Mail) {
+        if let Some(mailbox) = self.mailbox(shard) {
+            mailbox.send(mail);
+        }
     }
 
     /// The mailbox of the shard that owns a workflow id.

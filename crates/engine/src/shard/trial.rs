@@ -110,11 +110,7 @@ impl Desk<'_> {
         self.put(write);
         self.shard.trials.insert(number, Trial { run, transition, waiting: VecDeque::new() });
         let shared = Arc::clone(self.shared());
-        self.release(move || {
-            if let Some(mailbox) = shared.mailbox(shard) {
-                mailbox.send(Mail::Settled(number));
-            }
-        });
+        self.release(move || shared.mail(shard, Mail::Settled(number)));
         Ok(())
     }
 

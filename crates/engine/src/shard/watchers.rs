@@ -28,17 +28,17 @@ pub(crate) struct UpdateWatcher {
 }
 
 /// Somebody who may have gone without a word.
-pub(crate) trait Waits {
+pub(crate) trait MayLeave {
     fn has_gone(&self) -> bool;
 }
 
-impl Waits for Watcher {
+impl MayLeave for Watcher {
     fn has_gone(&self) -> bool {
         self.slot.is_closed()
     }
 }
 
-impl Waits for UpdateWatcher {
+impl MayLeave for UpdateWatcher {
     fn has_gone(&self) -> bool {
         self.slot.is_closed()
     }
@@ -59,7 +59,7 @@ impl<W> Default for Watchers<W> {
     }
 }
 
-impl<W: Waits> Watchers<W> {
+impl<W: MayLeave> Watchers<W> {
     pub(crate) fn add(&mut self, run: RunNumber, watcher: W) {
         if self.count >= self.count_max {
             self.sweep();

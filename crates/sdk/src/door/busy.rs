@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use steadfast_engine::{Clock as _, Code, Detail, Error, SystemClock};
+use steadfast_engine::{Clock as _, Code, Error, SystemClock};
 use steadfast_proto::enums::ResourceExhaustedCause;
 
 /// Makes a call to the engine in this process until the run takes it, for a while. Every such call
@@ -26,10 +26,7 @@ where
 
 fn is_busy(error: &Error) -> bool {
     error.code == Code::ResourceExhausted
-        && matches!(
-            error.detail.as_deref(),
-            Some(Detail::ResourceExhausted(why)) if why.cause() == ResourceExhaustedCause::BusyWorkflow
-        )
+        && error.exhausted_by() == Some(ResourceExhaustedCause::BusyWorkflow)
 }
 
 const PAUSE_MIN: Duration = Duration::from_millis(5);
