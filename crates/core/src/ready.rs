@@ -3,14 +3,15 @@
 //! What a worker inside the engine's process has in hand is there too: if the process ends, nobody
 //! else will hand it out again.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::state::{Activity, Child};
 
 /// The pending things that wait for somebody else, by their events.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ready {
-    activities: BTreeSet<i64>,
+    /// With their stamps.
+    activities: BTreeMap<i64, u32>,
     children: BTreeSet<i64>,
     held_within: BTreeSet<i64>,
 }
@@ -22,7 +23,12 @@ impl Ready {
 
     /// Activities that wait for a worker.
     pub(crate) fn activities(&self) -> impl Iterator<Item = i64> {
-        self.activities.iter().copied()
+        self.activities.keys().copied()
+    }
+
+    /// The stamp of an activity, if it waits for a worker.
+    pub(crate) fn stamp_of(&self, activity: i64) -> Option<u32> {
+        self.activities.get(&activity).copied()
     }
 
     /// Children that were not started yet.
@@ -37,7 +43,10 @@ impl Ready {
 
     pub(crate) fn set_activity(&mut self, id: i64, activity: Option<&Activity>) {
         set(&mut self.held_within, id, activity.is_some_and(Activity::is_held_within));
-        set(&mut self.activities, id, activity.is_some_and(Activity::is_offered));
+        match activity.filter(|it| it.is_offered()) {
+            Some(offered) => _ = self.activities.insert(id, offered.row.stamp),
+            None => _ = self.activities.remove(&id),
+        }
     }
 
     pub(crate) fn set_child(&mut self, id: i64, child: Option<&Child>) {

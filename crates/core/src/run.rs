@@ -236,6 +236,18 @@ impl Run {
         self.ready.activities()
     }
 
+    /// The activities that waited for a worker before the transition under way and do not wait as
+    /// they did, though none has them: their scheduled events, and their stamps then.
+    pub(crate) fn withdrawn_activities(&self) -> impl Iterator<Item = (i64, u32)> {
+        self.activities.touched().filter_map(|id| {
+            let stamp = self.ready.stamp_of(*id)?;
+            let is_to_be_had =
+                |now: &Activity| now.is_started() || now.row.stamp == stamp && now.is_offered();
+            let is_gone = !self.activities.get(id).is_some_and(is_to_be_had);
+            is_gone.then_some((*id, stamp))
+        })
+    }
+
     /// The activities that workers inside the engine's process have, by scheduled event.
     pub(crate) fn activities_held_within(&self) -> impl Iterator<Item = i64> {
         self.ready.held_within()

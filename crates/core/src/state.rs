@@ -514,6 +514,13 @@ impl WorkflowTask {
         !self.is_started() && self.held_until == 0 && !self.parked
     }
 
+    /// Whether a worker that was offered this one before has it, or may still have it.
+    pub(crate) fn is_to_be_had_as(&self, offered: &Self) -> bool {
+        let is_same = self.scheduled_event_id == offered.scheduled_event_id
+            && self.attempt == offered.attempt;
+        self.is_started() || is_same && self.is_offered()
+    }
+
     /// Whether its events are not in the history: it is a repetition of one that failed, or there
     /// for updates alone.
     pub fn is_unwritten(&self) -> bool {

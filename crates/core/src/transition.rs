@@ -46,6 +46,20 @@ pub enum Effect {
         /// Whether the worker that just answered asked to have it at once.
         eager: bool,
     },
+    /// A workflow task waited for a worker, and is not to be had any more.
+    WorkflowTaskWithdrawn {
+        /// Its scheduled event.
+        scheduled_event_id: i64,
+        /// Its attempt.
+        attempt: u32,
+    },
+    /// An activity waited for a worker, and is not to be had any more as it was.
+    ActivityWithdrawn {
+        /// Its scheduled event.
+        scheduled_event_id: i64,
+        /// Its stamp then.
+        stamp: u32,
+    },
     /// A child is to be started.
     StartChild {
         /// The event that asked for it.

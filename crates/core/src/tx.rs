@@ -176,6 +176,7 @@ impl<'a> Tx<'a> {
         self.out.changed = self.run.state != self.saved || self.run.is_touched();
         if self.out.changed {
             self.run.state.transitions += 1;
+            self.withdraw();
             self.run.keep();
         }
         self.out.effects.retain(|effect| holds(self.run, effect));
@@ -186,6 +187,26 @@ impl<'a> Tx<'a> {
     pub(crate) fn refuse(mut self, why: Refused) -> Refused {
         self.roll_back();
         why
+    }
+
+    /// Says what waited for a worker before and does not any more, though none has it. With a run
+    /// that closes all goes that it offered.
+    fn withdraw(&mut self) {
+        if !self.run.is_open() {
+            return;
+        }
+        let task = self.run.state.task.as_ref();
+        let offered = self.saved.task.as_ref().filter(|task| task.is_offered());
+        if let Some(offered) = offered
+            && !task.is_some_and(|task| task.is_to_be_had_as(offered))
+        {
+            let (scheduled_event_id, attempt) = (offered.scheduled_event_id, offered.attempt);
+            self.out.effects.push(Effect::WorkflowTaskWithdrawn { scheduled_event_id, attempt });
+        }
+        let activities = self.run.withdrawn_activities();
+        self.out.effects.extend(activities.map(|(scheduled_event_id, stamp)| {
+            Effect::ActivityWithdrawn { scheduled_event_id, stamp }
+        }));
     }
 
     fn place(&mut self, mut event: HistoryEvent, fold: &Fold) -> i64 {
@@ -247,7 +268,9 @@ fn holds(run: &Run, effect: &Effect) -> bool {
         Effect::SendExternal { initiated_event_id } => {
             run.externals.get(initiated_event_id).is_some()
         }
-        Effect::SendMessage { .. }
+        Effect::WorkflowTaskWithdrawn { .. }
+        | Effect::ActivityWithdrawn { .. }
+        | Effect::SendMessage { .. }
         | Effect::UpdateChanged { .. }
         | Effect::Closed
         | Effect::StartOver

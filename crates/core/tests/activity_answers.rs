@@ -31,7 +31,7 @@ fn one_that_no_worker_has_is_cancelled_at_once() {
       14     1.000  ActivityTaskCanceled #6 (not started)
       15     1.000  WorkflowTaskScheduled
     activities at 1: none
-    effects at 1: task
+    effects at 1: task; withdraw activity #5.0
     refused at 2: invalid activityID or activity already timed out or invoking workflow is completed
     ");
 }

@@ -232,7 +232,7 @@ fn changed_options_hold_from_then_on_and_make_older_offers_void() {
        6     7.000  ActivityTaskStarted #5 attempt=2 "activity StartToClose timeout"
        7     8.000  ActivityTaskFailed #5 MaximumAttemptsReached "boom"
        8     8.000  WorkflowTaskScheduled
-    effects at 1: activity #5
+    effects at 1: activity #5; withdraw activity #5.0
     activities at 1: a SCHEDULED attempt=1/2;
     refused at 1: invalid activityID or activity already timed out or invoking workflow is completed
     activities at 6: a SCHEDULED attempt=2/2 last="activity StartToClose timeout" wait=1s;

@@ -218,7 +218,7 @@ fn pending_activities_begin_anew_and_timers_keep_their_time() {
       14   102.000  ActivityTaskCompleted #5 ok
     activities at 100: a SCHEDULED attempt=1;
     due at 100: 20
-    effects at 100: activity #5; task
+    effects at 100: activity #5; task; withdraw task #8.1
     "#);
 }
 
@@ -257,7 +257,7 @@ fn what_was_asked_of_other_runs_and_not_answered_is_asked_again() {
       10     5.000  WorkflowTaskFailed ResetWorkflow "again"
       11     5.000  ChildWorkflowExecutionStarted #5
       12     5.000  WorkflowTaskScheduled
-    effects at 5: message 0; send #6; task
+    effects at 5: message 0; send #6; task; withdraw task #8.1
     work at 5: true
     "#);
 }
@@ -410,7 +410,7 @@ fn the_children_of_a_reset_run_are_told_whose_they_are_now() {
       14    60.000  WorkflowTaskScheduled
       15    62.000  ChildWorkflowExecutionCompleted #5 ok
     messages at 60: 0: adopt #5 to a run-a
-    effects at 60: message 0; start #7; task
+    effects at 60: message 0; start #7; task; withdraw task #9.1
     work at 60: true
     messages at 60: 0: adopt #5 to a run-a
     work at 60: true

@@ -104,7 +104,7 @@ fn what_happens_before_a_worker_takes_it_needs_the_task_too() {
        6     2.000  WorkflowTaskScheduled
        7     3.000  WorkflowTaskStarted
        8     4.000  WorkflowTaskCompleted
-    effects at 2: task
+    effects at 2: task; withdraw task #5.1
     task at 2: scheduled attempt=1
     updates at 3: u1/request
     ");

@@ -202,7 +202,7 @@ fn a_sticky_task_that_nobody_takes_goes_to_the_normal_queue() {
       10     5.000  WorkflowTaskStarted
     due at 1: 4
     task at 4: scheduled attempt=1
-    effects at 4: task
+    effects at 4: task; withdraw task #7.1
     refused at 5: Workflow task not found.
     ");
 }

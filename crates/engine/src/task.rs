@@ -5,7 +5,10 @@ use std::time::Duration;
 use steadfast_proto::workflowservice::PollWorkflowTaskQueueResponse;
 use steadfast_store::RunNumber;
 
-use crate::{graves::Graves, hands::Place};
+use crate::{
+    graves::{Graves, OfferKey},
+    hands::Place,
+};
 
 /// A workflow task that waits.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -50,12 +53,12 @@ pub(crate) struct ActivityOffer {
 
 /// What a queue has to know of what waits in it.
 pub(crate) trait Waits {
-    /// The run that it is for.
-    fn run(&self) -> RunNumber;
+    /// What tells it from all else that waits; `None` for a query, which is known by its id.
+    fn key(&self) -> Option<OfferKey>;
 
     /// Whether nobody wants it any more.
     fn is_dead(&self, graves: &Graves) -> bool {
-        graves.runs.contains(&self.run())
+        self.key().is_some_and(|key| graves.has_offer(&key))
     }
 
     /// The activity, if it matters what else its worker has in hand.
@@ -70,14 +73,19 @@ pub(crate) trait Waits {
 }
 
 impl Waits for TaskOffer {
-    fn run(&self) -> RunNumber {
-        self.run
+    fn key(&self) -> Option<OfferKey> {
+        match self.what {
+            TaskWhat::Task { scheduled_event_id, attempt } => {
+                Some(OfferKey { run: self.run, scheduled_event_id, turn: attempt })
+            }
+            TaskWhat::Query { .. } => None,
+        }
     }
 
     /// A run that has closed still answers queries.
     fn is_dead(&self, graves: &Graves) -> bool {
         match &self.what {
-            TaskWhat::Task { .. } => graves.runs.contains(&self.run),
+            TaskWhat::Task { .. } => self.key().is_some_and(|key| graves.has_offer(&key)),
             TaskWhat::Query { id } => graves.queries.contains(id),
         }
     }
@@ -88,14 +96,15 @@ impl Waits for TaskOffer {
 pub(crate) enum NexusOffer {}
 
 impl Waits for NexusOffer {
-    fn run(&self) -> RunNumber {
+    fn key(&self) -> Option<OfferKey> {
         match *self {}
     }
 }
 
 impl Waits for ActivityOffer {
-    fn run(&self) -> RunNumber {
-        self.run
+    fn key(&self) -> Option<OfferKey> {
+        let Self { run, scheduled_event_id, stamp, .. } = *self;
+        Some(OfferKey { run, scheduled_event_id, turn: stamp })
     }
 
     fn watched(&self) -> Option<Place> {

@@ -55,6 +55,7 @@ async fn a_sticky_worker_that_dies_with_a_task_on_its_queue_delays_it_by_seconds
     }
     let task = rig.next_task(QUEUE).await;
     assert_eq!(rig.elapsed(), 15, "its ten seconds, and no more");
+    assert_eq!(rig.engine().backlog(), (0, 0), "nothing is left of it where it was");
     assert_eq!(task.previous_started_event_id, 3);
     let names: Vec<String> =
         task.history.as_ref().expect("a history").events.iter().map(calls::name).collect();

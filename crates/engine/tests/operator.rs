@@ -89,6 +89,23 @@ async fn a_paused_activity_is_not_handed_out_until_it_may_go_on() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_was_withdrawn_and_is_offered_again_goes_to_a_worker() {
+    let rig = Rig::new().await;
+    rig.start("order-1").await;
+    rig.step(vec![activity("a"), activity("b")]).await;
+    for _ in 0..3 {
+        pause(&rig, "a").await.expect("paused");
+        pause(&rig, "b").await.expect("paused");
+        assert_eq!(rig.engine().backlog(), (0, 0), "neither is to be had");
+        unpause(&rig, "a", false).await.expect("goes on");
+        unpause(&rig, "b", false).await.expect("goes on");
+    }
+    assert_eq!(rig.engine().backlog(), (0, 2));
+    let taken = [rig.next_activity().await, rig.next_activity().await].map(|it| it.activity_id);
+    assert_eq!(taken, ["a", "b"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_activity_that_is_paused_while_it_runs_hears_so_and_is_not_tried_again() {
     let rig = Rig::new().await;
     rig.start("order-1").await;

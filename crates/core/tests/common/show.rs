@@ -153,6 +153,12 @@ fn effect(effect: &Effect) -> String {
         Effect::ActivityReady { scheduled_event_id, eager } => {
             format!("activity #{scheduled_event_id}{}", if *eager { " eager" } else { "" })
         }
+        Effect::WorkflowTaskWithdrawn { scheduled_event_id, attempt } => {
+            format!("withdraw task #{scheduled_event_id}.{attempt}")
+        }
+        Effect::ActivityWithdrawn { scheduled_event_id, stamp } => {
+            format!("withdraw activity #{scheduled_event_id}.{stamp}")
+        }
         Effect::StartChild { initiated_event_id } => format!("start #{initiated_event_id}"),
         Effect::SendExternal { initiated_event_id } => format!("send #{initiated_event_id}"),
         Effect::SendMessage { number } => format!("message {number}"),

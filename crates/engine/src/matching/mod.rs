@@ -28,7 +28,7 @@ use tokio::sync::oneshot;
 
 use crate::{
     clock::Clock,
-    graves::Graves,
+    graves::{Graves, OfferKey},
     hands::{Hands, Worker},
     task::{Taker, Waits},
 };
@@ -95,7 +95,9 @@ impl<T: Waits + Send + 'static, R: Default + Send + 'static> Matching<T, R> {
             self.give(name, &task, &poller.taker, now);
             return Some((poller, task));
         }
-        self.graves().runs.remove(&task.run());
+        if let Some(key) = task.key() {
+            self.graves().exhume(&key);
+        }
         self.waiting.fetch_add(1, Ordering::Relaxed);
         queue.push(task, priority, now);
         self.see_to_waking(name, queue, now);
@@ -178,28 +180,33 @@ impl<T: Waits + Send + 'static, R: Default + Send + 'static> Matching<T, R> {
     pub(crate) fn stats(&self, name: &QueueName) -> Stats {
         let now = self.clock.now();
         let mut queues = self.lock();
-        let Some(queue) = queues.get_mut(name) else { return Stats::default() };
-        let graves = self.graves();
-        if !graves.is_empty() {
-            self.clear(queue, &graves);
-        }
-        queue.stats(now)
+        self.tell_apart(&mut queues);
+        queues.get(name).map(|queue| queue.stats(now)).unwrap_or_default()
     }
 
     /// How many tasks wait in all queues together.
     pub(crate) fn backlog(&self) -> usize {
-        self.lock().values().map(Queue::backlog).sum()
+        let mut queues = self.lock();
+        self.tell_apart(&mut queues);
+        queues.values().map(Queue::backlog).sum()
     }
 
     /// Forgets queues that nobody has polled since then and nothing waits in; a sticky queue dies
     /// with its worker.
     pub(crate) fn sweep(&self, since: Timestamp) {
-        self.lock().retain(|_, queue| queue.backlog() > 0 || queue.is_attended(since));
+        let mut queues = self.lock();
+        self.tell_apart(&mut queues);
+        queues.retain(|_, queue| queue.backlog() > 0 || queue.is_attended(since));
     }
 
     /// A run has closed: no worker need be given what waits for it.
     pub(crate) fn bury_run(&self, run: RunNumber) {
         self.bury(|graves| _ = graves.runs.insert(run));
+    }
+
+    /// A run has withdrawn what it offered.
+    pub(crate) fn bury_offer(&self, key: OfferKey) {
+        self.bury(|graves| _ = graves.offers.insert(key));
     }
 
     /// Whoever asked a query has gone.
@@ -218,14 +225,21 @@ impl<T: Waits + Send + 'static, R: Default + Send + 'static> Matching<T, R> {
             graves.are_many(waiting)
         };
         if are_many {
-            let mut queues = self.lock();
-            let graves = std::mem::take(&mut *self.graves());
-            queues.values_mut().for_each(|queue| self.clear(queue, &graves));
+            self.clear_all(&mut self.lock());
         }
     }
 
-    fn clear(&self, queue: &mut Queue<T, R>, graves: &Graves) {
-        let gone = queue.clear(|task| task.is_dead(graves));
+    /// Somebody asks what waits.
+    fn tell_apart(&self, queues: &mut BTreeMap<QueueName, Queue<T, R>>) {
+        let waiting = self.waiting.load(Ordering::Relaxed);
+        if self.graves().are_to_be_told_apart(waiting) {
+            self.clear_all(queues);
+        }
+    }
+
+    fn clear_all(&self, queues: &mut BTreeMap<QueueName, Queue<T, R>>) {
+        let graves = std::mem::take(&mut *self.graves());
+        let gone = queues.values_mut().map(|queue| queue.clear(|task| task.is_dead(&graves))).sum();
         self.waiting.fetch_sub(gone, Ordering::Relaxed);
     }
 

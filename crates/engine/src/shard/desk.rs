@@ -18,6 +18,7 @@ use crate::{
     committer::{Release, Saying},
     error::Error,
     gift::Gift,
+    graves::OfferKey,
     listing,
     namespaces::Namespace,
     rows,
@@ -318,6 +319,14 @@ impl<'a> Desk<'a> {
             Effect::WorkflowTaskReady => self.offer_task(number, wishes),
             Effect::ActivityReady { scheduled_event_id, eager } => {
                 self.offer_activity(number, scheduled_event_id, eager, wishes);
+            }
+            Effect::WorkflowTaskWithdrawn { scheduled_event_id, attempt } => {
+                let key = OfferKey { run: number, scheduled_event_id, turn: attempt };
+                self.shared().tasks.bury_offer(key);
+            }
+            Effect::ActivityWithdrawn { scheduled_event_id, stamp } => {
+                let key = OfferKey { run: number, scheduled_event_id, turn: stamp };
+                self.shared().activities.bury_offer(key);
             }
             Effect::StartChild { initiated_event_id } => {
                 outbox::start_child(self, number, initiated_event_id);
