@@ -91,6 +91,20 @@ async fn nobody_is_kept_waiting_when_the_engine_stops() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_query_that_waits_for_a_worker_hears_that_the_engine_stops() {
+    let rig = Rig::new().await;
+    asleep(&rig).await;
+    let (engine, stopping) = (rig.engine(), rig.engine());
+    let stop = async {
+        rig.settle().await;
+        stopping.stop().await;
+    };
+    let (asked, ()) = tokio::join!(engine.query_workflow(calls::query("order-1")), stop);
+    assert_eq!(asked.expect_err("nobody").code, Code::Unavailable);
+    assert_eq!(rig.elapsed(), 0);
+}
+
+#[tokio::test(start_paused = true)]
 async fn p_22_a_poll_that_goes_away_with_a_query_leaves_it_to_the_next() {
     for turns in 0..25 {
         let rig = Rig::new().await;

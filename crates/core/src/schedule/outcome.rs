@@ -28,12 +28,14 @@ impl Schedule {
         if info.recent_actions.len() >= RECENT_MAX {
             info.recent_actions.remove(0);
         }
-        info.recent_actions.push(ScheduleActionResult {
+        let place = place_among(&info.recent_actions, start.due, start.begun);
+        let action = ScheduleActionResult {
             schedule_time: Some(span::instant_to_wire(Timestamp(start.due))),
             actual_time: Some(span::instant_to_wire(now)),
             start_workflow_result: Some(execution),
             start_workflow_status: Status::Running.into(),
-        });
+        };
+        info.recent_actions.insert(place, action);
     }
 
     pub(super) fn closed(&mut self, closed: Closed, now: Timestamp) {
@@ -106,6 +108,15 @@ impl Schedule {
         self.info().running_workflows.retain(|it| it != execution);
         self.state.closing.retain(|it| it.execution.as_ref() != Some(execution));
     }
+}
+
+/// Where an action that was due at `due` belongs. The news of starts that were decided on together
+/// come in any order, so it goes before those that were due later and came while it was under way.
+fn place_among(actions: &[ScheduleActionResult], due: i64, begun: i64) -> usize {
+    let at = |wire: &Option<_>| wire.as_ref().map_or(0, |it| span::instant_from_wire(it).nanos());
+    let is_later =
+        |it: &&ScheduleActionResult| at(&it.schedule_time) > due && at(&it.actual_time) >= begun;
+    actions.len() - actions.iter().rev().take_while(is_later).count()
 }
 
 const RECENT_MAX: usize = 10;

@@ -85,6 +85,9 @@ pub struct Pending {
     /// Whether it runs beside others and nobody waits for it.
     #[prost(bool, tag = "7")]
     pub beside: bool,
+    /// When it was decided on.
+    #[prost(int64, tag = "8")]
+    pub begun: i64,
 }
 
 /// A run that is to make room for the next one.

@@ -97,6 +97,7 @@ impl Schedule {
             request_id,
             workflow_id: String::new(),
             beside: false,
+            begun: 0,
         });
     }
 
@@ -109,10 +110,10 @@ impl Schedule {
         self.state.buffer = verdict.kept;
         self.info().overlap_skipped += verdict.skipped;
         for start in verdict.beside {
-            self.begin(start, true);
+            self.begin(start, true, now);
         }
         if let Some(start) = verdict.alone {
-            self.begin(start, false);
+            self.begin(start, false, now);
         }
         if verdict.terminate {
             self.make_room(true, now);
@@ -124,7 +125,7 @@ impl Schedule {
     }
 
     /// Decides on a start, unless the schedule has done all it may.
-    fn begin(&mut self, mut start: Pending, beside: bool) {
+    fn begin(&mut self, mut start: Pending, beside: bool, now: Timestamp) {
         let asked = self.asked();
         if !start.manual && asked.limited_actions {
             if asked.remaining_actions <= 0 {
@@ -139,6 +140,7 @@ impl Schedule {
             format!("{name}-{}", text(Timestamp(start.nominal)))
         };
         start.beside = beside;
+        start.begun = now.nanos();
         self.state.starting.push(start);
     }
 

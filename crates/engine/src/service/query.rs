@@ -116,8 +116,8 @@ impl Engine {
         match within(shared, patience, waiting).await {
             Some(Ok(answer)) => Ok(Asked::Answered(answer)),
             Some(Err(_)) => Ok(Asked::Answered(Answer::AskAgain)),
-            None if patience < left => Ok(Asked::NoAnswer),
-            None => Err(self.why_unanswered(&queue)),
+            None if patience < left => self.check_running().map(|()| Asked::NoAnswer),
+            None => self.check_running().and_then(|()| Err(self.why_unanswered(&queue))),
         }
     }
 
