@@ -261,3 +261,23 @@ async fn the_build_that_did_a_task_is_in_the_history() {
     assert_eq!(shown["BuildIds"].data, br#"["unversioned","unversioned:1.0"]"#);
     assert_eq!(&shown["BuildIds"].metadata["type"], b"KeywordList");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_worker_that_waits_hears_at_once_of_all_that_ended_together() {
+    let rig = Rig::new().await;
+    rig.start("order-1").await;
+    rig.step(vec![activity("a"), activity("b"), activity("c")]).await;
+    let works = [rig.next_activity().await, rig.next_activity().await, rig.next_activity().await];
+    let end = |place: usize| rig.complete_activity(&works[place], "done");
+    let ends = async {
+        rig.settle().await;
+        tokio::join!(end(0), end(1), end(2))
+    };
+    let (task, ended) = tokio::join!(rig.next_task(QUEUE), ends);
+    assert_eq!(ended, (Ok(()), Ok(()), Ok(())));
+    let names: Vec<String> =
+        task.history.as_ref().expect("a history").events.iter().map(calls::name).collect();
+    let ends = names.iter().filter(|name| *name == "ActivityTaskCompleted").count();
+    assert_eq!(ends, 3, "{names:?}");
+    rig.complete_task(&task, vec![complete("done")]).await.expect("nothing is left to hear of");
+}

@@ -316,7 +316,7 @@ impl<'a> Desk<'a> {
 
     pub(super) fn carry_out(&mut self, number: RunNumber, effect: Effect, wishes: &mut Wishes) {
         match effect {
-            Effect::WorkflowTaskReady => self.offer_task(number, wishes),
+            Effect::WorkflowTaskReady => self.task_is_ready(number, wishes),
             Effect::ActivityReady { scheduled_event_id, eager } => {
                 self.offer_activity(number, scheduled_event_id, eager, wishes);
             }

@@ -27,6 +27,7 @@ mod load;
 mod mail;
 mod notices;
 mod outbox;
+mod ready;
 mod schedule;
 mod shared;
 mod tasks;
@@ -34,7 +35,7 @@ mod trial;
 mod watchers;
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     panic::AssertUnwindSafe,
     sync::Arc,
 };
@@ -94,6 +95,8 @@ pub(crate) struct Shard {
     recovered: Option<RunNumber>,
     /// Whether the next page of them is being read.
     recovering: bool,
+    /// Runs whose workflow tasks are offered when the letters at hand have been read.
+    ready: BTreeSet<RunNumber>,
     writes: Vec<RunWrite>,
     sayings: Vec<Saying>,
     /// Bytes of those writes.
@@ -141,6 +144,7 @@ impl Shard {
             trials: BTreeMap::new(),
             recovered: Some(RunNumber(0)),
             recovering: false,
+            ready: BTreeSet::new(),
             writes: Vec::new(),
             sayings: Vec::new(),
             collected: 0,
@@ -154,6 +158,7 @@ impl Shard {
 
     /// Works until it is told to stop.
     pub(crate) async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<Mail>) {
+        let mut letters = 0;
         loop {
             self.recover();
             self.look_ahead();
@@ -168,18 +173,15 @@ impl Shard {
                 },
                 () = clock.sleep(wait.min(LONGEST_SLEEP)) => None,
             };
+            // Where there were several at once, others are about to send more.
+            if mail.is_some() && letters > 1 {
+                tokio::task::yield_now().await;
+            }
             let now = self.now();
             self.shared.listening.look(looked, now);
-            if let Some(mail) = mail {
-                self.open(mail);
-            }
-            for _ in 1..LETTERS_AT_ONCE {
-                match inbox.try_recv() {
-                    Ok(mail) => self.open(mail),
-                    Err(_) => break,
-                }
-            }
+            letters = self.open_all(mail, &mut inbox);
             self.do_what_is_due();
+            self.offer_ready();
             self.submit();
             self.cache.evict(self.cache_max, self.bytes_max, self.durable.get());
             self.cache.evict_closed(self.closed_max, self.durable.get());
@@ -206,6 +208,21 @@ impl Shard {
     pub(crate) fn now(&mut self) -> Timestamp {
         self.latest = self.latest.max(self.shared.clock.now());
         self.latest
+    }
+
+    /// Opens a letter and those that wait behind it, but not too many. How many there were.
+    fn open_all(
+        &mut self,
+        first: Option<Mail>,
+        inbox: &mut mpsc::UnboundedReceiver<Mail>,
+    ) -> usize {
+        let waiting = std::iter::from_fn(|| inbox.try_recv().ok());
+        let mut opened = 0;
+        for mail in first.into_iter().chain(waiting).take(LETTERS_AT_ONCE) {
+            self.open(mail);
+            opened += 1;
+        }
+        opened
     }
 
     fn open(&mut self, mail: Mail) {
