@@ -439,10 +439,16 @@ impl Shard {
             shard: self.number,
             number: self.next_work - 1,
             bytes,
-            writes: std::mem::take(&mut self.writes),
-            sayings: std::mem::take(&mut self.sayings),
+            writes: take_with_room(&mut self.writes),
+            sayings: take_with_room(&mut self.sayings),
         });
     }
+}
+
+/// Takes what was collected. About as much is collected the next time, for which there is room then.
+fn take_with_room<T>(collected: &mut Vec<T>) -> Vec<T> {
+    let room = Vec::with_capacity(collected.len().min(ROOM_MAX));
+    std::mem::replace(collected, room)
 }
 
 /// Reads what is due after `after` and not after `until`, and sends it to its shard.
@@ -460,3 +466,5 @@ async fn read_due(shared: Arc<Shared>, number: ShardNumber, after: Place, until:
 const LONGEST_SLEEP: std::time::Duration = std::time::Duration::from_secs(1);
 const LETTERS_AT_ONCE: usize = 256;
 const DUE_AT_ONCE: usize = 1_000;
+/// Room for more would be much to keep for a shard that is idle from now on.
+const ROOM_MAX: usize = 64;

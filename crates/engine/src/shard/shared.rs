@@ -84,7 +84,7 @@ impl Shared {
     /// The shard that owns a workflow id.
     pub(crate) fn shard_of(&self, namespace_id: &str, workflow_id: &str) -> ShardNumber {
         let shards = self.mailboxes.get().map_or(1, Vec::len).max(1);
-        let hash = xxh3_64(format!("{namespace_id}/{workflow_id}").as_bytes());
+        let hash = xxh3_64([namespace_id, workflow_id].join("/").as_bytes());
         let shard = hash % u64::try_from(shards).unwrap_or(1);
         ShardNumber(u32::try_from(shard).unwrap_or_default())
     }

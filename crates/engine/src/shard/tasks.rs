@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use prost::Message as _;
 use steadfast_core::{
-    FailWorkflowTask, Input, Refused, StartActivity, StartWorkflowTask, Timestamp, WorkflowTask,
-    WorkflowTaskToken,
+    ActivityToken, FailWorkflowTask, Input, Refused, StartActivity, StartWorkflowTask, Timestamp,
+    WorkflowTask, WorkflowTaskToken,
     span::{instant_to_wire, to_wire},
 };
 use steadfast_proto::{
@@ -17,7 +17,7 @@ use steadfast_proto::{
 };
 use steadfast_store::RunNumber;
 
-use super::{Entry, again, desk::Desk, desk::Wishes, entry::HotTask, outbox};
+use super::{Entry, Mail, again, desk::Desk, desk::Wishes, entry::HotTask, outbox};
 use crate::{
     gift::Gift,
     matching::QueueName,
@@ -128,13 +128,8 @@ impl Desk<'_> {
         if let Some(hot) = hot {
             self.release(move || hot.cool());
         }
-        let shared = Arc::clone(self.shared());
-        let (namespace_id, workflow_id) = (offer.namespace_id.clone(), offer.workflow_id.clone());
-        let run = offer.run;
-        Ok(Gift::new(gift, move || {
-            let Some(mailbox) = shared.mailbox_of(&namespace_id, &workflow_id) else { return };
-            mailbox.job(outbox::InputJob::new(run, lost_task(token.unwrap_or_default())));
-        }))
+        let back = self.input_later(offer.run, lost_task(token.unwrap_or_default()));
+        Ok(Gift::new(gift, back))
     }
 
     /// Offers an activity of a run: to the worker that asked for it eagerly, to one that waits, or
@@ -179,17 +174,20 @@ impl Desk<'_> {
         response: Box<PollActivityTaskQueueResponse>,
         slot: tokio::sync::oneshot::Sender<Gift<Box<PollActivityTaskQueueResponse>>>,
     ) {
-        let token = TaskToken::decode(response.task_token.as_slice()).unwrap_or_default();
-        let shared = Arc::clone(self.shared());
-        let run = offer.run;
-        let gift = Gift::new(response, move || {
-            let mailbox = shared.mailbox_of(&token.namespace_id, &token.workflow_id);
-            let back = Input::ReturnActivity(token.activity());
-            if let Some(mailbox) = mailbox {
-                mailbox.job(outbox::InputJob::new(run, back));
-            }
-        });
+        let id = offer.scheduled_event_id;
+        let row = self.run(offer.run).and_then(|run| run.activities().get(&id)).map(|it| &it.row);
+        let nonce = row.map_or(0, |row| row.nonce);
+        let token =
+            ActivityToken::Attempt { scheduled_event_id: id, attempt: offer.attempt, nonce };
+        let back = self.input_later(offer.run, Input::ReturnActivity(token));
+        let gift = Gift::new(response, back);
         self.release(move || drop(slot.send(gift)));
+    }
+
+    /// What gives a run of this shard an input when it is called.
+    fn input_later(&self, run: RunNumber, input: Input) -> impl FnOnce() + Send + 'static {
+        let (shared, shard) = (Arc::clone(self.shared()), self.shard.number);
+        move || shared.mail(shard, Mail::Job(Box::new(outbox::InputJob::new(run, input))))
     }
 
     /// Starts an activity for a worker. Refused if it is not to be had any more.
