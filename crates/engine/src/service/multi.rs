@@ -90,7 +90,6 @@ impl Engine {
             policy,
             signal: None,
             eager: None,
-            hold_task: true,
         })
     }
 }
@@ -132,9 +131,6 @@ impl UpdateWithStartJob {
         };
         let started = started.map_err(|error| failed(Some(error), None))?;
         let watched = self.wanted.watch(desk, Some(started.number));
-        if started.created {
-            desk.offer_held_task(started.number);
-        }
         let watched = watched.map_err(|error| failed(None, Some(error)))?;
         Ok((started, watched))
     }

@@ -137,7 +137,7 @@ impl Engine {
     ) -> Result<Done, Error> {
         let (slot, reply) = oneshot::channel();
         let address = Address::of(&namespace.id, &wanted.started.workflow_id, "");
-        let starter = Starter { namespace, wanted, policy, signal, eager, hold_task: false };
+        let starter = Starter { namespace, wanted, policy, signal, eager };
         self.post(StartJob { address, starter, slot });
         self.answer(reply).await
     }
@@ -249,8 +249,6 @@ pub(super) struct Starter {
     pub(super) policy: StartPolicy,
     pub(super) signal: Option<Signal>,
     pub(super) eager: Option<Taker>,
-    /// Whether the first workflow task is offered by whoever starts, because more comes with it.
-    pub(super) hold_task: bool,
 }
 
 struct StartJob {
@@ -350,8 +348,7 @@ impl Starter {
             cadence: self.wanted.cadence,
             scheduled_by: None,
         };
-        let hold_task = self.hold_task;
-        let mut wishes = Wishes { task_for: eager, hold_task, ..Wishes::default() };
+        let mut wishes = Wishes { task_for: eager, ..Wishes::default() };
         let number = desk.create(&self.namespace, start, &mut wishes);
         Ok(Done { created: true, task: wishes.task, ..done(desk, number, true)? })
     }

@@ -46,8 +46,6 @@ pub(crate) struct Wishes {
     pub(crate) task_for: Option<Taker>,
     /// What came of it.
     pub(crate) task: Option<Gift<TaskGift>>,
-    /// The workflow task is not offered yet: more is to come with it.
-    pub(crate) hold_task: bool,
     /// Activities that are to be started eagerly, for this worker.
     pub(crate) activities_for: Option<Taker>,
     /// What came of it.

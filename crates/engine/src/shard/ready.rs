@@ -30,7 +30,7 @@ impl Desk<'_> {
     pub(super) fn task_is_ready(&mut self, number: RunNumber, wishes: &mut Wishes) {
         if wishes.task_for.is_some() {
             self.offer_task(number, wishes);
-        } else if !wishes.hold_task {
+        } else {
             self.shard.ready.insert(number);
         }
     }

@@ -17,7 +17,7 @@ use steadfast_proto::{
 };
 use steadfast_store::RunNumber;
 
-use super::{Entry, Mail, again, desk::Desk, desk::Wishes, entry::HotTask, outbox};
+use super::{Entry, Job, Mail, again, desk::Desk, desk::Wishes, entry::HotTask, outbox};
 use crate::{
     gift::Gift,
     matching::QueueName,
@@ -30,9 +30,6 @@ impl Desk<'_> {
     /// Offers the workflow task of a run: to the worker that wishes for it, to one that waits, or
     /// to the queue.
     pub(super) fn offer_task(&mut self, number: RunNumber, wishes: &mut Wishes) {
-        if wishes.hold_task {
-            return;
-        }
         let Some(entry) = self.shard.cache.get(number) else { return };
         let Some(offer) = task_offer(entry) else { return };
         // The worker may have lost its claim with the very completion that asked for more.
@@ -51,11 +48,6 @@ impl Desk<'_> {
         if let Ok(gift) = self.start_task(&offer, taker) {
             self.hand_over(gift, poller.slot);
         }
-    }
-
-    /// Offers a workflow task that was held back.
-    pub(crate) fn offer_held_task(&mut self, number: RunNumber) {
-        self.offer_task(number, &mut Wishes::default());
     }
 
     /// Offers what a poll took and did not want after all.
@@ -128,8 +120,8 @@ impl Desk<'_> {
         if let Some(hot) = hot {
             self.release(move || hot.cool());
         }
-        let back = self.input_later(offer.run, lost_task(token.unwrap_or_default()));
-        Ok(Gift::new(gift, back))
+        let lost = outbox::InputJob::new(offer.run, lost_task(token.unwrap_or_default()));
+        Ok(Gift::new(gift, self.later(lost)))
     }
 
     /// Offers an activity of a run: to the worker that asked for it eagerly, to one that waits, or
@@ -179,15 +171,15 @@ impl Desk<'_> {
         let nonce = row.map_or(0, |row| row.nonce);
         let token =
             ActivityToken::Attempt { scheduled_event_id: id, attempt: offer.attempt, nonce };
-        let back = self.input_later(offer.run, Input::ReturnActivity(token));
-        let gift = Gift::new(response, back);
+        let lost = outbox::InputJob::new(offer.run, Input::ReturnActivity(token));
+        let gift = Gift::new(response, self.later(lost));
         self.release(move || drop(slot.send(gift)));
     }
 
-    /// What gives a run of this shard an input when it is called.
-    fn input_later(&self, run: RunNumber, input: Input) -> impl FnOnce() + Send + 'static {
+    /// What has this shard do a job when it is called.
+    fn later<J: Job + 'static>(&self, job: J) -> impl FnOnce() + Send + use<J> {
         let (shared, shard) = (Arc::clone(self.shared()), self.shard.number);
-        move || shared.mail(shard, Mail::Job(Box::new(outbox::InputJob::new(run, input))))
+        move || shared.mail(shard, Mail::Job(Box::new(job)))
     }
 
     /// Starts an activity for a worker. Refused if it is not to be had any more.
@@ -317,15 +309,8 @@ impl Desk<'_> {
             == entry.run.state().sticky.as_ref().map(|sticky| sticky.queue.as_str())
             && taker.sticky_queue.is_some();
         let gift = query_gift(entry, id, query, is_sticky);
-        let identity = entry.run.identity();
-        let (namespace_id, workflow_id) =
-            (identity.namespace_id.clone(), identity.workflow_id.clone());
-        let shared = Arc::clone(self.shared());
-        let id = id.to_owned();
-        Ok(Gift::new(gift, move || {
-            let Some(mailbox) = shared.mailbox_of(&namespace_id, &workflow_id) else { return };
-            mailbox.job(again::OfferQueryJob::new(number, id));
-        }))
+        let lost = again::OfferQueryJob::new(number, id.to_owned());
+        Ok(Gift::new(gift, self.later(lost)))
     }
 }
 
