@@ -116,7 +116,8 @@ impl Run {
 
     /// What may have failed, and with it the errors: those that are no longer what was written.
     fn drain_subjects(&mut self, sink: &mut impl Sink) {
-        let mut subjects = vec![RUN, TASK];
+        let mut subjects = Vec::with_capacity(SUBJECTS);
+        subjects.extend([RUN, TASK]);
         for (id, activity) in self.activities.drain() {
             match activity {
                 Some(activity) => sink.put(Kind::Activity, number(id), &activity.row),
@@ -200,6 +201,9 @@ impl Stored {
     }
 }
 
+/// Room for what most steps may have changed: the run, its workflow task and an activity or two.
+const SUBJECTS: usize = 4;
+
 /// What was just read need not be written.
 pub(crate) struct Nowhere;
 
@@ -216,6 +220,9 @@ fn drain<K: Ord + Clone, V: crate::table::Row, M: prost::Message>(
     key_of: impl Fn(&K) -> Key<'_>,
     row_of: impl Fn(&V) -> &M,
 ) {
+    if !table.is_unsaved() {
+        return;
+    }
     for (key, row) in table.drain() {
         match row {
             Some(row) => sink.put(kind, key_of(&key), row_of(row)),

@@ -359,9 +359,7 @@ impl Run {
             self.deadlines = Deadlines::default();
             self.ready = Ready::default();
         }
-        for (what, at) in self.state.deadlines() {
-            self.deadlines.set(what, at);
-        }
+        self.deadlines.set_of_run(self.state.deadlines());
     }
 
     fn settle_pending(&mut self) {

@@ -134,9 +134,18 @@ impl<K: Ord + Clone, V: Row> Table<K, V> {
 
     /// Makes the transition under way final.
     pub(crate) fn keep(&mut self) {
+        // Most transitions touch one table or two.
+        if self.originals.is_empty() {
+            return;
+        }
         for (key, original) in std::mem::take(&mut self.originals) {
             self.unsaved.entry(key).or_insert_with(|| original.is_some());
         }
+    }
+
+    /// Whether anything was changed since it was last written.
+    pub(crate) fn is_unsaved(&self) -> bool {
+        !self.unsaved.is_empty()
     }
 
     /// Gives what is to be written: each key changed since the last time, with its row if it is

@@ -491,20 +491,20 @@ fn end_before_asides(works: &[Work]) -> usize {
 /// One write a run, in the order in which the runs first appear.
 fn fold(works: &mut [Work]) -> Vec<RunWrite> {
     let mut places: BTreeMap<RunNumber, usize> = BTreeMap::new();
-    let mut folded: Vec<(RunWrite, Vec<RunWrite>)> = Vec::new();
+    let (mut folded, mut later): (Vec<RunWrite>, Vec<Vec<RunWrite>>) = Default::default();
     for write in works.iter_mut().flat_map(|work| work.writes.drain(..)) {
         if let Some(place) = places.get(&write.run) {
-            folded[*place].1.push(write);
+            later[*place].push(write);
         } else {
             places.insert(write.run, folded.len());
-            folded.push((write, Vec::new()));
+            folded.push(write);
+            later.push(Vec::new());
         }
     }
-    let whole = |(mut first, later): (RunWrite, Vec<RunWrite>)| {
+    for (first, later) in folded.iter_mut().zip(later) {
         if !later.is_empty() {
             first.merge_all(later);
         }
-        first
-    };
-    folded.into_iter().map(whole).collect()
+    }
+    folded
 }

@@ -35,7 +35,7 @@ fn main() {
             ..write(run)
         });
         bench.measure("close", COMMITS, |run| RunWrite {
-            visibility: Some(row(run, true)),
+            visibility: Some(row(run, true).into()),
             ..step(run, 5, false)
         });
         bench.read(runs);
@@ -132,7 +132,8 @@ impl Bench {
 
 fn create(run: i64) -> RunWrite {
     let identity = identity(run);
-    RunWrite { create: Some(identity), visibility: Some(row(run, false)), ..step(run, 0, false) }
+    let (create, visibility) = (Some(identity.into()), Some(row(run, false).into()));
+    RunWrite { create, visibility, ..step(run, 0, false) }
 }
 
 /// One state, one batch of events, one item put and one deleted.

@@ -80,7 +80,7 @@ fn one(write: &RunWrite) -> Result<(), Error> {
         return refuse(write, "a new run needs a state");
     }
     if let (Some(identity), Some(row)) = (&write.create, &write.visibility)
-        && row.identity != *identity
+        && row.identity != **identity
     {
         return refuse(write, "its visibility row names another run");
     }

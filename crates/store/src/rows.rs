@@ -42,7 +42,7 @@ pub struct Batch {
     pub writes: Vec<RunWrite>,
 }
 
-/// What one commit changes of one run.
+/// What one commit changes of one run. What few of them have is boxed: they are moved a lot.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct RunWrite {
     /// Which run.
@@ -50,7 +50,7 @@ pub struct RunWrite {
     /// The shard that owns it.
     pub shard: ShardNumber,
     /// Set when this write creates the run, which takes a state too.
-    pub create: Option<RunIdentity>,
+    pub create: Option<Box<RunIdentity>>,
     /// The new state, if it changed.
     pub state: Option<StateRow>,
     /// The state's due time is not what it was: a hint, which saves looking. Without it the right
@@ -61,7 +61,7 @@ pub struct RunWrite {
     /// Events to append, oldest first. They follow those that are there.
     pub events: Vec<EventBatch>,
     /// The row that lists and counts are made from, if it changed.
-    pub visibility: Option<VisibilityRow>,
+    pub visibility: Option<Box<VisibilityRow>>,
     /// Attempts that ended. One with a number that is there already replaces it.
     pub attempts: Vec<AttemptRow>,
     /// Errors written or settled, at most one entry a subject.
@@ -160,6 +160,25 @@ pub struct EventBatch {
     /// Encoded by [`codec`](crate::codec).
     pub data: Vec<u8>,
 }
+
+impl EventBatch {
+    /// Whether another one follows it, and both together are not too large for a row.
+    fn has_room_for(&self, next: &Self) -> bool {
+        self.last + 1 == next.first
+            && self.data.first() == next.data.first()
+            && self.data.len() + next.data.len() <= BATCH_BYTES_MAX
+    }
+
+    /// Takes in the events that follow: behind the byte that tells the format, lists of messages are
+    /// one behind the other.
+    fn append(&mut self, next: &Self) {
+        self.last = next.last;
+        self.data.extend_from_slice(next.data.get(1..).unwrap_or_default());
+    }
+}
+
+/// A row is read whole, also for one event of it.
+const BATCH_BYTES_MAX: usize = 16 * 1024;
 
 /// How to name the run to load.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -419,7 +438,7 @@ impl RunWrite {
             self.state = write.state.or_else(|| self.state.take());
             self.is_due_anew |= write.is_due_anew;
             self.visibility = write.visibility.or_else(|| self.visibility.take());
-            self.events.extend(write.events);
+            self.merge_events(write.events);
             self.attempts.extend(write.attempts);
             self.merge_errors(write.errors);
             self.delete |= write.delete;
@@ -454,6 +473,16 @@ impl RunWrite {
             }
             is_same
         });
+    }
+
+    /// Events that follow one another go together: each batch is a row.
+    fn merge_events(&mut self, later: Vec<EventBatch>) {
+        for batch in later {
+            match self.events.last_mut() {
+                Some(last) if last.has_room_for(&batch) => last.append(&batch),
+                Some(_) | None => self.events.push(batch),
+            }
+        }
     }
 
     /// Few things of one run fail together, so they are looked for one by one.

@@ -179,7 +179,7 @@ fn write_file(path: &Path) {
         events: [(1, 3), (4, 4)]
             .map(|(first, last)| EventBatch { first, last, data: vec![7] })
             .into(),
-        visibility: Some(visibility()),
+        visibility: Some(visibility().into()),
         attempts: (1..=60).map(attempt).collect(),
         errors: vec![ErrorWrite { subject: 5, row: Some(error()) }],
         ..create(1)

@@ -92,7 +92,7 @@ pub(crate) fn complete(tx: &mut Tx<'_>, input: CompleteActivity) -> Result<(), R
         ActivityToken::Attempt { .. } => under_way(tx.run, &input.token)?,
     };
     let is_waiting = tx.run.activities.get(&id).is_some_and(|activity| !activity.is_started());
-    if let Some(activity) = tx.run.activities.get_mut(&id).filter(|_| is_waiting) {
+    if is_waiting && let Some(activity) = tx.run.activities.get_mut(&id) {
         activity.row.started_at = tx.now.0;
         activity.row.identity.clone_from(&input.identity);
     }

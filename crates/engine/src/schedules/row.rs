@@ -32,7 +32,7 @@ pub(crate) fn write<W>(entry: &Entry<W>, namespace: Option<&Namespace>, into: &m
         next_due: entry.schedule.next_due(),
         has_work: entry.schedule.has_work(),
     });
-    into.visibility = Some(visible(entry, namespace));
+    into.visibility = Some(Box::new(visible(entry, namespace)));
 }
 
 /// Reads a schedule.

@@ -28,7 +28,8 @@ use crate::{
 /// Where a job does its work.
 pub(crate) struct Desk<'a> {
     pub(super) shard: &'a mut Shard,
-    writes: Vec<RunWrite>,
+    /// How many writes the jobs before have left.
+    pub(super) earlier: usize,
     releases: Vec<Release>,
     /// The runs that were given something.
     touched: BTreeSet<RunNumber>,
@@ -57,19 +58,18 @@ pub(crate) struct Wishes {
 impl<'a> Desk<'a> {
     pub(super) fn new(shard: &'a mut Shard) -> Self {
         Self {
+            earlier: shard.writes.len(),
             shard,
-            writes: Vec::new(),
             releases: Vec::new(),
             touched: BTreeSet::new(),
             aside: None,
         }
     }
 
-    /// Hands everything over, when the job has been for `found`. One that panics before this leaves
-    /// no trace.
+    /// Hands everything over, when the job has been for `found`.
     pub(super) fn finish(&mut self, found: Option<RunNumber>) {
-        self.shard.collected += self.writes.iter().map(RunWrite::bytes).sum::<usize>();
-        self.shard.writes.append(&mut self.writes);
+        let writes = self.shard.writes.iter().skip(self.earlier);
+        self.shard.collected += writes.map(RunWrite::bytes).sum::<usize>();
         if !self.releases.is_empty() {
             let (touched, releases) = (self.touched(), std::mem::take(&mut self.releases));
             let aside = self.aside.take();
@@ -80,7 +80,13 @@ impl<'a> Desk<'a> {
     /// Something that is to be written.
     pub(super) fn put(&mut self, write: RunWrite) {
         self.touched.insert(write.run);
-        self.writes.push(write);
+        self.shard.writes.push(write);
+    }
+
+    /// Takes back what a job that panicked has left. The runs that it had given something.
+    pub(super) fn clear(&mut self) -> BTreeSet<RunNumber> {
+        self.shard.writes.truncate(self.earlier);
+        self.touched()
     }
 
     /// Remembers that a run, or a schedule, was given something.
@@ -88,8 +94,7 @@ impl<'a> Desk<'a> {
         self.touched.insert(number);
     }
 
-    /// The runs that were given something, when it all came to nothing.
-    pub(super) fn touched(&mut self) -> BTreeSet<RunNumber> {
+    fn touched(&mut self) -> BTreeSet<RunNumber> {
         std::mem::take(&mut self.touched)
     }
 
@@ -210,7 +215,7 @@ impl<'a> Desk<'a> {
         let created = RunWrite {
             run: number,
             shard: self.shard.number,
-            create: Some(identity),
+            create: Some(Box::new(identity)),
             ..RunWrite::default()
         };
         self.put(created);
@@ -277,7 +282,7 @@ impl<'a> Desk<'a> {
         rows::write(&mut entry.run, transition, &mut write);
         if transition.visible {
             let namespace = self.shard.shared.namespaces.named(&entry.run.identity().namespace);
-            write.visibility = Some(listing::row(&entry.run, namespace.ok().as_deref()));
+            write.visibility = Some(Box::new(listing::row(&entry.run, namespace.ok().as_deref())));
         }
         entry.last_work = work;
         let bytes = write.new_bytes();

@@ -287,8 +287,10 @@ impl Shard {
             self.turn_away(job);
             return;
         }
-        let key = job.address().key();
-        if let Some(queue) = self.pending.get_mut(&key) {
+        // Mostly nobody waits, and then nobody needs a key to be found by.
+        if !self.pending.is_empty()
+            && let Some(queue) = self.pending.get_mut(&job.address().key())
+        {
             queue.push_back(job);
             return;
         }
@@ -296,7 +298,7 @@ impl Shard {
             self.perform_when_settled(job, number);
         } else {
             self.load(job.address().clone());
-            self.pending.insert(key, VecDeque::from([job]));
+            self.pending.insert(job.address().key(), VecDeque::from([job]));
         }
     }
 
@@ -313,7 +315,7 @@ impl Shard {
             desk.finish(found);
         }));
         if done.is_err() {
-            let touched = desk.touched();
+            let touched = desk.clear();
             tracing::error!(runs = ?touched, "a fault in a run: it is set apart and read anew");
             for number in touched.into_iter().chain(found) {
                 self.set_apart(number);

@@ -84,9 +84,9 @@ impl Desk<'_> {
     /// Takes in a schedule that was just made.
     pub(crate) fn create_schedule(&mut self, name: Name, schedule: Schedule) {
         let number = self.shard.shared.numbers.next();
-        let identity = name.identity();
+        let create = Some(Box::new(name.identity()));
         self.shard.schedules.insert(number, Entry::new(name, schedule, 0));
-        self.write_schedule(number, RunWrite { create: Some(identity), ..RunWrite::default() });
+        self.write_schedule(number, RunWrite { create, ..RunWrite::default() });
         self.send_new(number, &BTreeSet::new());
     }
 

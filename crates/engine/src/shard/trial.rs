@@ -57,13 +57,6 @@ impl Shard {
     fn let_ask_again(&mut self, number: RunNumber) {
         drop(self.watchers.take(number, |it| !it.close_only));
     }
-
-    /// What a run has done until now must not depend on the aside: it is handed in before.
-    fn hand_in_before(&mut self, number: RunNumber) {
-        if self.writes.iter().any(|write| write.run == number) {
-            self.submit();
-        }
-    }
 }
 
 impl Desk<'_> {
@@ -74,7 +67,7 @@ impl Desk<'_> {
         input: Input,
         aside: &Arc<Aside>,
     ) -> Result<(), Refused> {
-        self.shard.hand_in_before(number);
+        self.hand_in_before(number);
         let now = self.now();
         let entropy = self.shard.shared.ids.entropy();
         let work = self.shard.next_work;
@@ -104,7 +97,7 @@ impl Desk<'_> {
         rows::write(&mut run, &transition, &mut write);
         if transition.visible {
             let namespace = self.shard.shared.namespaces.named(&run.identity().namespace);
-            write.visibility = Some(listing::row(&run, namespace.ok().as_deref()));
+            write.visibility = Some(Box::new(listing::row(&run, namespace.ok().as_deref())));
         }
         self.aside = aside;
         self.put(write);
@@ -112,6 +105,15 @@ impl Desk<'_> {
         let shared = Arc::clone(self.shared());
         self.release(move || shared.mail(shard, Mail::Settled(number)));
         Ok(())
+    }
+
+    /// What other jobs have done with a run until now must not depend on the aside: it is handed in
+    /// before.
+    fn hand_in_before(&mut self, number: RunNumber) {
+        if self.shard.writes.iter().any(|write| write.run == number) {
+            self.shard.submit();
+            self.earlier = 0;
+        }
     }
 
     /// Puts what a run has become in its place.

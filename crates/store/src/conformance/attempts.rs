@@ -132,7 +132,7 @@ pub fn those_that_were_tried_more_often_are_found_newest_first(backend: &dyn Bac
     owner.commit(vec![
         tried(1, &[(5, 1), (6, 2), (7, 60)]),
         tried(2, &[(5, 4), (6, 5), (7, 6)]),
-        RunWrite { create: Some(other), ..tried(9, &[(5, 200)]) },
+        RunWrite { create: Some(other.into()), ..tried(9, &[(5, 200)]) },
     ]);
     for attempt in 61..=200 {
         owner.commit(vec![RunWrite { attempts: vec![row(7, attempt, 7)], ..write(1) }]);

@@ -194,7 +194,7 @@ pub fn namespaces_do_not_mix(backend: &dyn Backend) {
     let errors = vec![put(5, row("Order", "x", 1))];
     owner.commit(vec![
         RunWrite { errors: errors.clone(), ..create(1) },
-        RunWrite { errors, create: Some(elsewhere), ..create(2) },
+        RunWrite { errors, create: Some(elsewhere.into()), ..create(2) },
     ]);
     check(&owner, &ErrorFilter::default(), &[(1, 5)]);
     let ids = vec![(RunNumber(1), 5), (RunNumber(2), 5)];

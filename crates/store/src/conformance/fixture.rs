@@ -116,7 +116,7 @@ pub fn identity(run: i64) -> RunIdentity {
 pub fn create(run: i64) -> RunWrite {
     RunWrite {
         run: RunNumber(run),
-        create: Some(identity(run)),
+        create: Some(identity(run).into()),
         state: Some(state("new")),
         ..RunWrite::default()
     }
@@ -136,5 +136,6 @@ pub(super) fn state(data: &str) -> StateRow {
 pub(super) fn listed(run: i64, change: impl FnOnce(&mut VisibilityRow)) -> RunWrite {
     let mut row = VisibilityRow { identity: identity(run), status: 1, ..VisibilityRow::default() };
     change(&mut row);
-    RunWrite { create: Some(row.identity.clone()), visibility: Some(row), ..create(run) }
+    let identity = row.identity.clone();
+    RunWrite { create: Some(identity.into()), visibility: Some(row.into()), ..create(run) }
 }

@@ -128,6 +128,27 @@ pub fn events_out_of_order_are_refused(backend: &dyn Backend) {
     }
 }
 
+/// Not those between which others are missing, nor those that are in another format or large.
+pub fn folded_writes_put_events_together_that_follow_one_another(backend: &dyn Backend) {
+    let mut owner = Owner::of(backend);
+    let of = |first, last, data: &[u8]| EventBatch { first, last, data: data.to_vec() };
+    let large = vec![1; 16 * 1024];
+    let later = [
+        of(2, 4, &[1, 20, 40]),
+        of(5, 5, &[1, 50]),
+        of(7, 7, &[1, 70]),
+        of(8, 8, &[2, 80]),
+        of(9, 9, &large),
+    ];
+    let mut folded = RunWrite { events: vec![of(1, 1, &[1, 10])], ..create(1) };
+    folded.merge_all(later.map(|batch| RunWrite { events: vec![batch], ..write(1) }));
+    owner.commit(vec![folded]);
+    let found = wait(owner.store.history(RunNumber(1), 1, 9, 100, Order::Forward));
+    let expected =
+        [of(1, 5, &[1, 10, 20, 40, 50]), of(7, 7, &[1, 70]), of(8, 8, &[2, 80]), of(9, 9, &large)];
+    assert_eq!(found.expect("a read"), expected);
+}
+
 fn three_batches(backend: &dyn Backend) -> Owner {
     let mut owner = Owner::of(backend);
     owner.commit(vec![create(1)]);

@@ -125,6 +125,7 @@ macro_rules! conformance_tests {
                     runs_do_not_mix,
                     an_event_is_written_once,
                     a_batch_that_ends_before_it_begins_is_refused,
+                    folded_writes_put_events_together_that_follow_one_another,
                     events_out_of_order_are_refused,
                 ]
                 lifecycle: [

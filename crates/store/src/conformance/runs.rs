@@ -37,7 +37,7 @@ pub fn a_run_comes_back_whole(backend: &dyn Backend) {
 pub fn the_current_run_is_the_newest(backend: &dyn Backend) {
     let mut owner = Owner::of(backend);
     let again = |run| RunIdentity { run_id: format!("run-{run}"), ..identity(1) };
-    let next = |run| RunWrite { create: Some(again(run)), ..create(run) };
+    let next = |run| RunWrite { create: Some(again(run).into()), ..create(run) };
     owner.commit(vec![next(12), next(1), create(30)]);
     owner.commit(vec![next(5)]);
     let found = wait(owner.store.load(current(1))).expect("a read").expect("a run");
@@ -143,7 +143,8 @@ pub fn bytes_come_back_as_they_were(backend: &dyn Backend) {
         run_id: String::new(),
     };
     let large = StateRow { data: data.clone(), next_due: None, has_work: false };
-    owner.commit(vec![RunWrite { create: Some(hard.clone()), state: Some(large), ..create(1) }]);
+    let named = Some(hard.clone().into());
+    owner.commit(vec![RunWrite { create: named, state: Some(large), ..create(1) }]);
     let found = wait(owner.store.load(Lookup::Run(hard.clone()))).expect("a read").expect("a run");
     assert!(found.state.data == data, "the state differs");
     assert_eq!(found.identity, hard);
@@ -157,7 +158,7 @@ pub fn a_run_is_loaded_as_of_one_moment(backend: &dyn Backend) {
         let items = ["a", "b"].map(|key| put(ItemKind::Timer, key.as_bytes(), &text)).into();
         RunWrite { state: Some(state(&text)), items, ..write(1) }
     };
-    owner.commit(vec![RunWrite { create: Some(identity(1)), ..step(0) }]);
+    owner.commit(vec![RunWrite { create: Some(identity(1).into()), ..step(0) }]);
     let reader = backend.open();
     let done = AtomicBool::new(false);
     thread::scope(|scope| {

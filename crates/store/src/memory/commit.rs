@@ -62,7 +62,7 @@ impl Data {
             return self.delete(write.run);
         }
         if let Some(identity) = &write.create {
-            self.create(&write, identity.clone());
+            self.create(&write, identity.as_ref().clone());
         }
         if let Some(state) = write.state {
             self.put_state(write.run, state);
@@ -73,7 +73,7 @@ impl Data {
         }
         run.events.extend(write.events.into_iter().map(|batch| (batch.first, batch)));
         if let Some(row) = write.visibility {
-            run.put_visibility(row);
+            run.put_visibility(*row);
         }
         for attempt in write.attempts {
             run.attempts.entry(attempt.activity).or_default().push(attempt);
