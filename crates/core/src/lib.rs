@@ -53,6 +53,7 @@ mod trouble;
 mod tx;
 mod view;
 mod weight;
+mod written;
 
 pub use activity::Timeouts;
 pub use counted::{Counted, RuleCount};
@@ -95,3 +96,4 @@ pub use transition::{
 pub use trouble::{ErrorState, RUN, RunError, TASK};
 pub use tx::Context;
 pub use view::{QueryRoute, Urgency};
+pub use written::Written;

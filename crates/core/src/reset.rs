@@ -134,7 +134,7 @@ impl Run {
         workflow_task::schedule_wanted(&mut tx);
         tx.out.visible = true;
         let mut transition = tx.commit();
-        transition.events.splice(0..0, kept);
+        transition.events.put_before(kept);
         Ok((run, transition))
     }
 }

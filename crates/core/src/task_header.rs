@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use steadfast_proto::common::{Header, Payload};
-use xxhash_rust::xxh3::Xxh3;
+use xxhash_rust::xxh3::xxh3_128;
 
 use crate::{run::Run, state::Activity};
 
@@ -63,7 +63,11 @@ impl Run {
 
     /// The attempt's idempotency key and fence, as JSON.
     fn keys(&self, activity: &Activity) -> [String; 2] {
-        [format!("\"{}\"", self.key_of(activity)), activity.row.deliveries.to_string()]
+        let mut key = String::with_capacity(KEY_DIGITS + 2);
+        key.push('"');
+        key.push_str(&self.key_of(activity));
+        key.push('"');
+        [key, activity.row.deliveries.to_string()]
     }
 
     /// The key that an activity has now: another one each time that somebody gave it a new one.
@@ -85,25 +89,28 @@ impl Run {
         let identity = &self.identity;
         let parts =
             [&identity.namespace, &identity.workflow_id, self.first_tried_run_id(), activity_id];
-        let mut hash = Xxh3::new();
+        let mut named = Vec::with_capacity(parts.iter().map(|part| part.len() + 1).sum());
         for part in parts {
-            hash.update(part.as_bytes());
+            named.extend_from_slice(part.as_bytes());
             // Never part of UTF-8 text, so that no two lists of parts read the same.
-            hash.update(&[0xff]);
+            named.push(0xff);
         }
-        base32(hash.digest128())
+        base32(xxh3_128(&named))
     }
 }
 
 /// All of a number's bits, five to a digit.
-fn base32(number: u128) -> String {
-    let digit = |place: u32| {
-        let index = usize::try_from((number >> (5 * place)) & 31).unwrap_or_default();
-        char::from(DIGITS[index])
-    };
-    (0..26).rev().map(digit).collect()
+fn base32(mut number: u128) -> String {
+    let mut digits = [0; KEY_DIGITS];
+    for digit in digits.iter_mut().rev() {
+        *digit = DIGITS[usize::try_from(number & 31).unwrap_or_default()];
+        number >>= 5;
+    }
+    digits.into_iter().map(char::from).collect()
 }
 
+/// Digits of a number of 128 bits.
+const KEY_DIGITS: usize = 26;
 const DIGITS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 
 #[cfg(test)]

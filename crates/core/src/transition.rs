@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use steadfast_proto::{failure, history, update};
+use steadfast_proto::{failure, update};
 use steadfast_retry::Timestamp;
 
-use crate::{refused::Refused, run::Run};
+use crate::{refused::Refused, run::Run, written::Written};
 
 /// What came of an input. Nothing of it may be shown before it is durable, but for workflow tasks.
 #[derive(Debug, Default)]
@@ -13,7 +13,7 @@ pub struct Transition {
     /// Whether anything is to be written at all.
     pub changed: bool,
     /// Events to append.
-    pub events: Vec<history::HistoryEvent>,
+    pub events: Written,
     /// What to do once it is durable.
     pub effects: Vec<Effect>,
     /// Attempts that ended.

@@ -214,12 +214,13 @@ impl<'a> Tx<'a> {
         event.event_id = id;
         event.task_id = id;
         let at = self.in_order(&mut event);
-        self.run.state.count(event.encoded_len(), at.0);
-        match fold {
-            Fold::Now => fold::event(self.run, &event),
-            Fold::Earlier => fold::placed(self.run, &event),
+        let bytes = self.out.events.push(event);
+        self.run.state.count(bytes, at.0);
+        match (self.out.events.last(), fold) {
+            (Some(event), Fold::Now) => fold::event(self.run, event),
+            (Some(event), Fold::Earlier) => fold::placed(self.run, event),
+            (None, _) => {}
         }
-        self.out.events.push(event);
         id
     }
 

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use prost::Message as _;
 use steadfast_core::{
     Attempt, AttemptOutcome, ErrorState, Identity, Key, Kind, MissingEvent, Run, RunError, Sink,
     Stored, Timestamp, Transition,
@@ -35,7 +34,7 @@ pub(crate) enum Unreadable {
 }
 
 /// Takes what changed of `run` since the last time, with the events of `transition`.
-pub(crate) fn write(run: &mut Run, transition: &Transition, into: &mut RunWrite) {
+pub(crate) fn write(run: &mut Run, transition: &mut Transition, into: &mut RunWrite) {
     let workflow_type = run.workflow_type().to_owned();
     let (items, errors) = (&mut into.items, &mut into.errors);
     run.drain_changes(&mut Changes { items, errors, workflow_type: &workflow_type });
@@ -48,7 +47,7 @@ pub(crate) fn write(run: &mut Run, transition: &Transition, into: &mut RunWrite)
         into.events.push(EventBatch {
             first: first.event_id,
             last: last.event_id,
-            data: encode_events(&transition.events),
+            data: transition.events.take_bytes(codec::FORMAT),
         });
     }
     into.attempts.extend(transition.attempts.iter().map(attempt));
@@ -184,17 +183,6 @@ fn error_row(error: &RunError, workflow_type: &str) -> ErrorRow {
         acknowledged,
         resumes: error.resumes,
     }
-}
-
-/// As a `History` message, without first moving the events into one.
-fn encode_events(events: &[HistoryEvent]) -> Vec<u8> {
-    let bytes: usize = events.iter().map(|event| event.encoded_len() + 6).sum();
-    let mut data = Vec::with_capacity(bytes + 1);
-    data.push(codec::FORMAT);
-    for event in events {
-        prost::encoding::message::encode(1, event, &mut data);
-    }
-    data
 }
 
 fn attempt(attempt: &Attempt) -> AttemptRow {

@@ -13,21 +13,28 @@ enum Kept {
     #[default]
     Nothing,
     /// The encoding alone, one of [`KNOWN`].
-    Known(&'static str),
+    Known(&'static Known),
     /// Whatever else.
     All(BTreeMap<String, Vec<u8>>),
 }
 
 /// The name under which the encoding is.
 pub(crate) const ENCODING: &str = "encoding";
-/// Encodings that every SDK knows.
-pub(crate) const KNOWN: [&str; 6] = [
-    "json/plain",
-    "binary/null",
-    "binary/plain",
-    "json/protobuf",
-    "binary/protobuf",
-    "binary/encrypted",
+
+/// An encoding that every SDK knows.
+pub(crate) struct Known {
+    name: &'static str,
+    /// As the only metadata of a payload, in bytes.
+    pub(crate) entry: &'static [u8],
+}
+
+pub(crate) static KNOWN: [Known; 6] = [
+    Known { name: "json/plain", entry: b"\x0a\x16\x0a\x08encoding\x12\x0ajson/plain" },
+    Known { name: "binary/null", entry: b"\x0a\x17\x0a\x08encoding\x12\x0bbinary/null" },
+    Known { name: "binary/plain", entry: b"\x0a\x18\x0a\x08encoding\x12\x0cbinary/plain" },
+    Known { name: "json/protobuf", entry: b"\x0a\x19\x0a\x08encoding\x12\x0djson/protobuf" },
+    Known { name: "binary/protobuf", entry: b"\x0a\x1b\x0a\x08encoding\x12\x0fbinary/protobuf" },
+    Known { name: "binary/encrypted", entry: b"\x0a\x1c\x0a\x08encoding\x12\x10binary/encrypted" },
 ];
 
 impl Metadata {
@@ -40,7 +47,7 @@ impl Metadata {
     pub fn get(&self, name: &str) -> Option<&[u8]> {
         match &self.0 {
             Kept::Nothing => None,
-            Kept::Known(encoding) => (name == ENCODING).then_some(encoding.as_bytes()),
+            Kept::Known(known) => (name == ENCODING).then_some(known.name.as_bytes()),
             Kept::All(all) => all.get(name).map(Vec::as_slice),
         }
     }
@@ -68,7 +75,7 @@ impl Metadata {
     pub fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
         let (known, all) = match &self.0 {
             Kept::Nothing => (None, None),
-            Kept::Known(encoding) => (Some((ENCODING, encoding.as_bytes())), None),
+            Kept::Known(known) => (Some((ENCODING, known.name.as_bytes())), None),
             Kept::All(all) => (None, Some(all)),
         };
         let all = all.into_iter().flat_map(|all| all.iter());
@@ -80,9 +87,17 @@ impl Metadata {
         self.iter().next().is_none()
     }
 
-    /// That with the known encoding of this number, and nothing else.
-    pub(crate) const fn of_known(index: usize) -> Self {
-        Self(Kept::Known(KNOWN[index]))
+    /// That with a known encoding, and nothing else.
+    pub(crate) const fn of_known(known: &'static Known) -> Self {
+        Self(Kept::Known(known))
+    }
+
+    /// All of it as bytes, if it is a known encoding.
+    pub(crate) const fn known_entry(&self) -> Option<&'static [u8]> {
+        match self.0 {
+            Kept::Known(known) => Some(known.entry),
+            Kept::Nothing | Kept::All(_) => None,
+        }
     }
 
     fn all(&mut self) -> &mut BTreeMap<String, Vec<u8>> {
@@ -98,8 +113,8 @@ impl Metadata {
 }
 
 fn known(value: &[u8]) -> Option<Metadata> {
-    let known = KNOWN.into_iter().find(|known| known.as_bytes() == value)?;
-    Some(Metadata(Kept::Known(known)))
+    let known = KNOWN.iter().find(|known| known.name.as_bytes() == value)?;
+    Some(Metadata::of_known(known))
 }
 
 impl PartialEq for Metadata {

@@ -7,7 +7,7 @@ use prost::{
     encoding::{self, DecodeContext, WireType},
 };
 
-use crate::metadata::{ENCODING, KNOWN, Metadata};
+use crate::metadata::{KNOWN, Known, Metadata};
 
 /// A value, as bytes, and what those are.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -39,22 +39,18 @@ struct Entry {
 
 impl Message for Payload {
     fn encode_raw(&self, buf: &mut impl BufMut) {
-        for (name, value) in self.metadata.iter() {
-            encoding::encode_key(METADATA, WireType::LengthDelimited, buf);
-            encoding::encode_varint(wide(entry_len(name, value)), buf);
-            put(NAME, name.as_bytes(), buf);
-            put(VALUE, value, buf);
+        if let Some(entry) = self.metadata.known_entry() {
+            buf.put_slice(entry);
+        } else {
+            self.encode_entries(buf);
         }
         put(DATA, &self.data, buf);
         encoding::message::encode_repeated(EXTERNAL, &self.external_payloads, buf);
     }
 
     fn encoded_len(&self) -> usize {
-        let entries = self.metadata.iter().map(|(name, value)| {
-            let entry = entry_len(name, value);
-            encoding::key_len(METADATA) + encoding::encoded_len_varint(wide(entry)) + entry
-        });
-        entries.sum::<usize>()
+        let known = self.metadata.known_entry();
+        known.map_or_else(|| self.entries_len(), <[u8]>::len)
             + put_len(DATA, &self.data)
             + encoding::message::encoded_len_repeated(EXTERNAL, &self.external_payloads)
     }
@@ -94,6 +90,23 @@ impl Payload {
         Self::encoded("json/plain", document)
     }
 
+    fn encode_entries(&self, buf: &mut impl BufMut) {
+        for (name, value) in self.metadata.iter() {
+            encoding::encode_key(METADATA, WireType::LengthDelimited, buf);
+            encoding::encode_varint(wide(entry_len(name, value)), buf);
+            put(NAME, name.as_bytes(), buf);
+            put(VALUE, value, buf);
+        }
+    }
+
+    fn entries_len(&self) -> usize {
+        let entries = self.metadata.iter().map(|(name, value)| {
+            let entry = entry_len(name, value);
+            encoding::key_len(METADATA) + encoding::encoded_len_varint(wide(entry)) + entry
+        });
+        entries.sum()
+    }
+
     /// Reads an entry of the metadata.
     fn merge_entry(
         &mut self,
@@ -103,10 +116,10 @@ impl Payload {
     ) -> Result<(), DecodeError> {
         encoding::check_wire_type(WireType::LengthDelimited, wire_type)?;
         if self.metadata.is_empty()
-            && let Some((index, length)) = known_entry(buf.chunk())
+            && let Some((known, length)) = known_entry(buf.chunk())
         {
             buf.advance(length);
-            self.metadata = Metadata::of_known(index);
+            self.metadata = Metadata::of_known(known);
             return Ok(());
         }
         let mut entry = Entry::default();
@@ -116,15 +129,11 @@ impl Payload {
     }
 }
 
-/// Which known encoding these bytes begin with, as an entry of its own, and how long that is.
-fn known_entry(bytes: &[u8]) -> Option<(usize, usize)> {
-    let (&entry, rest) = bytes.split_first()?;
-    let rest = rest.strip_prefix(b"\x0a\x08encoding\x12")?;
-    let (&length, rest) = rest.split_first()?;
-    let (entry, length) = (usize::from(entry), usize::from(length));
-    let value = rest.get(..length)?;
-    let index = KNOWN.iter().position(|known| known.as_bytes() == value)?;
-    (entry == entry_len(ENCODING, value)).then_some((index, 1 + entry))
+/// Which known encoding these bytes begin with, behind the key of its entry, and how long that is.
+fn known_entry(bytes: &[u8]) -> Option<(&'static Known, usize)> {
+    let behind_key = |known: &'static Known| known.entry.get(1..).unwrap_or_default();
+    let known = KNOWN.iter().find(|known| bytes.starts_with(behind_key(known)))?;
+    Some((known, behind_key(known).len()))
 }
 
 fn entry_len(name: &str, value: &[u8]) -> usize {
@@ -199,6 +208,10 @@ mod tests {
             both(&[], b"x", &[]),
             both(&[("encoding", "json/plain")], b"{}", &[]),
             both(&[("encoding", "json/plain")], b"", &[7, 0]),
+            both(&[("encoding", "binary/null")], b"", &[]),
+            both(&[("encoding", "binary/plain")], b"1", &[]),
+            both(&[("encoding", "json/protobuf")], b"{}", &[]),
+            both(&[("encoding", "binary/protobuf")], b"1", &[]),
             both(&[("encoding", "binary/encrypted")], &[0; 300], &[]),
             both(&[("encoding", "json/plain, nearly")], b"1", &[]),
             both(&[("encoding", "")], b"1", &[]),

@@ -43,9 +43,12 @@ pub enum Error {
 
 /// The bytes of `message`, ready to be stored.
 pub fn encode<M: Message>(message: &M) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(1 + message.encoded_len());
-    bytes.push(FORMAT);
-    message.encode_raw(&mut bytes);
+    // Into bytes that are there already: a vector would look for room at each of them.
+    let mut bytes = vec![0; 1 + message.encoded_len()];
+    if let Some((format, mut rest)) = bytes.split_first_mut() {
+        *format = FORMAT;
+        message.encode_raw(&mut rest);
+    }
     bytes
 }
 

@@ -272,7 +272,7 @@ impl Story {
     }
 
     fn take(&mut self, mut transition: Transition) -> Option<(Run, Transition)> {
-        self.events.append(&mut transition.events);
+        self.events.extend(transition.events.into_events());
         self.attempts.append(&mut transition.attempts);
         self.effects = transition.effects;
         self.written = self.rows.write(&mut self.run);

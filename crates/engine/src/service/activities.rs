@@ -208,8 +208,8 @@ impl Engine {
         namespace: &str,
     ) -> Result<(Address, ActivityToken), Error> {
         let token = self.task_token(bytes, namespace)?;
-        let address = Address::of(&token.namespace_id, &token.workflow_id, &token.run_id);
-        Ok((address, token.activity()))
+        let activity = token.activity();
+        Ok((Address::of(token.namespace_id, token.workflow_id, token.run_id), activity))
     }
 
     fn activity_by_id(

@@ -287,7 +287,8 @@ impl<'a> Desk<'a> {
         entry.last_work = work;
         let bytes = write.new_bytes();
         self.put(write);
-        self.note(number, std::mem::take(&mut transition.events), due);
+        let events = std::mem::take(&mut transition.events).into_events();
+        self.note(number, events, due);
         self.shard.cache.wrote(number, bytes);
     }
 

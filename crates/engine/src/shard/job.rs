@@ -90,13 +90,17 @@ impl Job for Patient {
 
 impl Address {
     /// A run of a workflow id: the newest if `run_id` is empty.
-    pub(crate) fn of(namespace_id: &str, workflow_id: &str, run_id: &str) -> Self {
-        let namespace_id = namespace_id.to_owned();
-        let workflow_id = workflow_id.to_owned();
+    pub(crate) fn of(
+        namespace_id: impl Into<String>,
+        workflow_id: impl Into<String>,
+        run_id: impl Into<String>,
+    ) -> Self {
+        let (namespace_id, workflow_id) = (namespace_id.into(), workflow_id.into());
+        let run_id = run_id.into();
         if run_id.is_empty() {
             Self::Current { namespace_id, workflow_id }
         } else {
-            Self::Run { namespace_id, workflow_id, run_id: run_id.to_owned() }
+            Self::Run { namespace_id, workflow_id, run_id }
         }
     }
 

@@ -41,7 +41,7 @@ pub(crate) type ScheduleEntry = Entry<Box<dyn Job>>;
 
 /// Where a schedule is.
 pub(crate) fn address(namespace_id: &str, schedule_id: &str) -> Address {
-    Address::of(&schedules::space(namespace_id), schedule_id, "")
+    Address::of(schedules::space(namespace_id), schedule_id, "")
 }
 
 impl Shard {

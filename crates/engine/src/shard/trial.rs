@@ -94,7 +94,7 @@ impl Desk<'_> {
             aside: aside.clone(),
             ..RunWrite::default()
         };
-        rows::write(&mut run, &transition, &mut write);
+        rows::write(&mut run, &mut transition, &mut write);
         if transition.visible {
             let namespace = self.shard.shared.namespaces.named(&run.identity().namespace);
             write.visibility = Some(Box::new(listing::row(&run, namespace.ok().as_deref())));
@@ -117,14 +117,14 @@ impl Desk<'_> {
     }
 
     /// Puts what a run has become in its place.
-    fn settle(&mut self, number: RunNumber, run: Run, mut transition: Transition) {
+    fn settle(&mut self, number: RunNumber, run: Run, transition: Transition) {
         self.touch(number);
         let Some(entry) = self.entry(number) else { return };
         let due = entry.run.next_due();
         // It may have been let go of and read again meanwhile; then it has its events.
         let is_news = entry.run.last_event_id() < run.last_event_id();
         entry.run = run;
-        let events = if is_news { std::mem::take(&mut transition.events) } else { Vec::new() };
+        let events = if is_news { transition.events.into_events() } else { Vec::new() };
         self.note(number, events, due);
         if !is_news {
             self.shard.let_ask_again(number);
