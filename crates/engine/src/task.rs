@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use steadfast_proto::workflowservice::PollWorkflowTaskQueueResponse;
-use steadfast_store::RunNumber;
+use steadfast_store::{RunNumber, ShardNumber};
 
 use crate::{
     graves::{Graves, OfferKey},
@@ -13,8 +13,8 @@ use crate::{
 /// A workflow task that waits.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct TaskOffer {
-    pub(crate) namespace_id: String,
-    pub(crate) workflow_id: String,
+    /// The shard that owns its run.
+    pub(crate) shard: ShardNumber,
     pub(crate) run: RunNumber,
     pub(crate) what: TaskWhat,
 }
@@ -37,10 +37,10 @@ pub(crate) enum TaskWhat {
 }
 
 /// An activity that waits.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct ActivityOffer {
-    pub(crate) namespace_id: String,
-    pub(crate) workflow_id: String,
+    /// The shard that owns its run.
+    pub(crate) shard: ShardNumber,
     pub(crate) run: RunNumber,
     pub(crate) scheduled_event_id: i64,
     pub(crate) attempt: u32,

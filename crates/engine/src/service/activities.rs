@@ -229,9 +229,9 @@ impl Engine {
 
     /// Has an activity started that waited in the queue.
     fn take_activity(&self, offer: ActivityOffer, taker: Taker, slot: Slot) {
-        let (namespace_id, workflow_id) = (offer.namespace_id.clone(), offer.workflow_id.clone());
+        let shard = offer.shard;
         let job = TakeJob { address: Address::Number(offer.run), offer, taker, slot };
-        self.send(&namespace_id, &workflow_id, job);
+        self.send(shard, job);
     }
 
     async fn failed(

@@ -44,7 +44,7 @@ use std::{
 
 use steadfast_core::Timestamp;
 use steadfast_proto::common;
-use steadfast_store::Store;
+use steadfast_store::{ShardNumber, Store};
 use tokio::sync::oneshot;
 
 use self::caller::Caller;
@@ -139,8 +139,8 @@ impl Engine {
     }
 
     /// Sends a job to the shard that owns its workflow.
-    fn send(&self, namespace_id: &str, workflow_id: &str, job: impl Job + 'static) {
-        Self::put(self.shared().mailbox_of(namespace_id, workflow_id), job);
+    fn send(&self, shard: ShardNumber, job: impl Job + 'static) {
+        Self::put(self.shared().mailbox(shard), job);
     }
 
     fn put(mailbox: Option<&Mailbox>, job: impl Job + 'static) {

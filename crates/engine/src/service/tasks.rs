@@ -135,9 +135,9 @@ impl Engine {
 
     /// Has a task started that waited in the queue.
     fn take_task(&self, offer: TaskOffer, taker: Taker, slot: oneshot::Sender<Gift<TaskGift>>) {
-        let (namespace_id, workflow_id) = (offer.namespace_id.clone(), offer.workflow_id.clone());
+        let shard = offer.shard;
         let job = TakeJob { address: Address::Number(offer.run), offer, taker, slot };
-        self.send(&namespace_id, &workflow_id, job);
+        self.send(shard, job);
     }
 
     /// Takes a task out of its wrapping and completes its history. `None` if it was nothing.

@@ -41,9 +41,10 @@ impl Desk<'_> {
     pub(super) fn take_in_hand(&mut self, offer: &ActivityOffer, taker: &Taker) -> u32 {
         let Some(place) = offer.watched() else { return 0 };
         let now = self.now();
-        let activity = self.run(offer.run).and_then(|run| run.activities().get(&place.1));
+        let Some(run) = self.run(offer.run) else { return 0 };
+        let activity = run.activities().get(&place.1);
         let span = activity.map(|it| it.timeouts().start_to_close).unwrap_or_default();
-        let worker = Worker::new(&offer.namespace_id, &taker.identity);
+        let worker = Worker::new(&run.identity().namespace_id, &taker.identity);
         self.shared().hands.begin(place, &worker, offer.is_for_alone, (now, span))
     }
 
@@ -57,7 +58,8 @@ impl Desk<'_> {
     /// Whether a worker may have an attempt beside what it has.
     pub(super) fn may_have_more(&mut self, offer: &ActivityOffer, taker: &Taker) -> bool {
         let now = self.now();
-        self.shared().hands.may_have_more(&offer.namespace_id, &taker.identity, now)
+        let Some(run) = self.run(offer.run) else { return false };
+        self.shared().hands.may_have_more(&run.identity().namespace_id, &taker.identity, now)
     }
 
     /// A run has changed: what is over is in nobody's hand, and who has empty hands looks again.

@@ -15,7 +15,7 @@ use steadfast_proto::{
     taskqueue,
     workflowservice::{PollActivityTaskQueueResponse, PollWorkflowTaskQueueResponse},
 };
-use steadfast_store::RunNumber;
+use steadfast_store::{RunNumber, ShardNumber};
 
 use super::{Entry, Job, Mail, again, desk::Desk, desk::Wishes, entry::HotTask, outbox};
 use crate::{
@@ -31,7 +31,7 @@ impl Desk<'_> {
     /// to the queue.
     pub(super) fn offer_task(&mut self, number: RunNumber, wishes: &mut Wishes) {
         let Some(entry) = self.shard.cache.get(number) else { return };
-        let Some(offer) = task_offer(entry) else { return };
+        let Some(offer) = task_offer(entry, self.shard.number) else { return };
         // The worker may have lost its claim with the very completion that asked for more.
         if let Some(taker) = wishes.task_for.take()
             && let Ok(gift) = self.start_task(&offer, taker)
@@ -135,7 +135,8 @@ impl Desk<'_> {
     ) {
         let Some(entry) = self.shard.cache.get_mut(number) else { return };
         let rules = entry.rules(&self.shard.shared.namespaces);
-        let Some((queue, offer)) = activity_offer(entry, id, rules.poison_after) else { return };
+        let offered = activity_offer(entry, self.shard.number, id, rules.poison_after);
+        let Some((queue, offer)) = offered else { return };
         let waited = entry.run.activities().get(&id).filter(|it| it.row.attempt > 1);
         if let Some(due) = waited.map(|it| Timestamp(it.row.scheduled_at)) {
             let late = self.now().since(due);
@@ -211,14 +212,11 @@ impl Desk<'_> {
     /// Offers a query that waits in [`Queries`](crate::query::Queries), on the sticky queue or on
     /// the normal one.
     pub(crate) fn offer_query(&mut self, number: RunNumber, id: &str, sticky: bool) {
-        let Some(entry) = self.shard.cache.get(number) else { return };
-        let identity = entry.run.identity();
-        let offer = TaskOffer {
-            namespace_id: identity.namespace_id.clone(),
-            workflow_id: identity.workflow_id.clone(),
-            run: number,
-            what: TaskWhat::Query { id: id.to_owned() },
-        };
+        if self.shard.cache.get(number).is_none() {
+            return;
+        }
+        let what = TaskWhat::Query { id: id.to_owned() };
+        let offer = TaskOffer { shard: self.shard.number, run: number, what };
         let (queue, sticky_queue) = match self.task_queue(number) {
             (queue, Some(name)) if sticky => (queue, Some(name)),
             _ => (self.normal_queue(number), None),
@@ -329,18 +327,19 @@ fn lost_task(token: WorkflowTaskToken) -> Input {
     })
 }
 
-fn task_offer(entry: &Entry) -> Option<TaskOffer> {
+fn task_offer(entry: &Entry, shard: ShardNumber) -> Option<TaskOffer> {
     let task = entry.run.task().filter(|task| task.is_offered())?;
-    let identity = entry.run.identity();
-    Some(TaskOffer {
-        namespace_id: identity.namespace_id.clone(),
-        workflow_id: identity.workflow_id.clone(),
-        run: entry.number,
-        what: TaskWhat::Task { scheduled_event_id: task.scheduled_event_id, attempt: task.attempt },
-    })
+    let what =
+        TaskWhat::Task { scheduled_event_id: task.scheduled_event_id, attempt: task.attempt };
+    Some(TaskOffer { shard, run: entry.number, what })
 }
 
-fn activity_offer(entry: &Entry, id: i64, poison_after: u32) -> Option<(QueueName, ActivityOffer)> {
+fn activity_offer(
+    entry: &Entry,
+    shard: ShardNumber,
+    id: i64,
+    poison_after: u32,
+) -> Option<(QueueName, ActivityOffer)> {
     let activity = entry.run.activities().get(&id)?;
     if !activity.is_offered() {
         return None;
@@ -351,8 +350,7 @@ fn activity_offer(entry: &Entry, id: i64, poison_after: u32) -> Option<(QueueNam
         name: activity.task_queue().to_owned(),
     };
     let offer = ActivityOffer {
-        namespace_id: identity.namespace_id.clone(),
-        workflow_id: identity.workflow_id.clone(),
+        shard,
         run: entry.number,
         scheduled_event_id: id,
         attempt: activity.row.attempt,
