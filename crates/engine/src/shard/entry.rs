@@ -176,4 +176,4 @@ impl Entry {
 }
 
 /// Bytes that are written of most runs in all their life: those are not weighed.
-const DOUBT: usize = 16 * 1024;
+const DOUBT: usize = 4 * 1024;
