@@ -61,20 +61,11 @@ pub(crate) struct Deadlines {
     ordered: BTreeSet<(Timestamp, Deadline)>,
     by_subject: BTreeMap<Deadline, Timestamp>,
     /// Those of the run itself, as they were set last.
-    of_run: OfRun,
+    of_run: [Option<Timestamp>; OF_RUN],
 }
 
-/// The deadlines that are not about a pending thing.
-pub(crate) type OfRun = [Option<Timestamp>; OF_RUN.len()];
-
-const OF_RUN: [Deadline; 6] = [
-    Deadline::Chain,
-    Deadline::Run,
-    Deadline::Backoff,
-    Deadline::Task,
-    Deadline::Resume,
-    Deadline::Delete,
-];
+/// How many deadlines are not about a pending thing.
+const OF_RUN: usize = 6;
 
 impl Deadlines {
     /// The earliest.
@@ -100,13 +91,12 @@ impl Deadlines {
             self.ordered.insert((at, what));
         }
     }
-}
 
-impl Deadlines {
-    /// Sets or clears those of the run itself. Most steps leave most of them as they are.
-    pub(crate) fn set_of_run(&mut self, of_run: OfRun) {
-        let before = std::mem::replace(&mut self.of_run, of_run);
-        for ((what, at), old) in OF_RUN.into_iter().zip(of_run).zip(before) {
+    /// Sets or clears those of the run itself, always in one order. Most steps leave most of them as
+    /// they are.
+    pub(crate) fn set_of_run(&mut self, of_run: [(Deadline, Option<Timestamp>); OF_RUN]) {
+        let before = std::mem::replace(&mut self.of_run, of_run.map(|(_, at)| at));
+        for ((what, at), old) in of_run.into_iter().zip(before) {
             if at != old {
                 self.set(what, at);
             }
@@ -174,18 +164,18 @@ impl State {
     }
 
     /// The deadlines that are not about a pending thing.
-    pub(crate) fn deadlines(&self) -> OfRun {
+    pub(crate) fn deadlines(&self) -> [(Deadline, Option<Timestamp>); OF_RUN] {
         let open = |nanos| kept(nanos).filter(|_| self.is_open());
         let waits = self.resume.as_ref().filter(|it| !it.handed_over);
         let resume = waits.map(|it| Timestamp(it.at.max(it.held_until)));
         [
-            open(self.chain_expires_at),
-            open(self.run_expires_at),
-            open(self.backoff_until),
-            self.task_deadline(),
-            resume,
+            (Deadline::Chain, open(self.chain_expires_at)),
+            (Deadline::Run, open(self.run_expires_at)),
+            (Deadline::Backoff, open(self.backoff_until)),
+            (Deadline::Task, self.task_deadline()),
+            (Deadline::Resume, resume),
             // What is to go on is kept until it has.
-            kept(self.delete_at).filter(|_| self.resume.is_none()),
+            (Deadline::Delete, kept(self.delete_at).filter(|_| self.resume.is_none())),
         ]
     }
 }

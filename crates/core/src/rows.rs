@@ -220,9 +220,6 @@ fn drain<K: Ord + Clone, V: crate::table::Row, M: prost::Message>(
     key_of: impl Fn(&K) -> Key<'_>,
     row_of: impl Fn(&V) -> &M,
 ) {
-    if !table.is_unsaved() {
-        return;
-    }
     for (key, row) in table.drain() {
         match row {
             Some(row) => sink.put(kind, key_of(&key), row_of(row)),

@@ -143,17 +143,12 @@ impl<K: Ord + Clone, V: Row> Table<K, V> {
         }
     }
 
-    /// Whether anything was changed since it was last written.
-    pub(crate) fn is_unsaved(&self) -> bool {
-        !self.unsaved.is_empty()
-    }
-
     /// Gives what is to be written: each key changed since the last time, with its row if it is
     /// still there. A row that came and went in between is not mentioned.
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = (K, Option<&V>)> {
-        let unsaved = std::mem::take(&mut self.unsaved);
+        let unsaved = (!self.unsaved.is_empty()).then(|| std::mem::take(&mut self.unsaved));
         let rows = &self.rows;
-        unsaved.into_iter().filter_map(|(key, was_saved)| {
+        unsaved.into_iter().flatten().filter_map(|(key, was_saved)| {
             let row = rows.get(&key).map(AsRef::as_ref);
             (was_saved || row.is_some()).then_some((key, row))
         })

@@ -214,12 +214,11 @@ impl<'a> Tx<'a> {
         event.event_id = id;
         event.task_id = id;
         let at = self.in_order(&mut event);
-        let bytes = self.out.events.push(event);
+        let (event, bytes) = self.out.events.push(event);
         self.run.state.count(bytes, at.0);
-        match (self.out.events.last(), fold) {
-            (Some(event), Fold::Now) => fold::event(self.run, event),
-            (Some(event), Fold::Earlier) => fold::placed(self.run, event),
-            (None, _) => {}
+        match fold {
+            Fold::Now => fold::event(self.run, event),
+            Fold::Earlier => fold::placed(self.run, event),
         }
         id
     }

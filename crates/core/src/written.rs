@@ -18,11 +18,11 @@ pub struct Written {
 }
 
 impl Written {
-    /// Writes one more event. How many bytes it takes by itself.
-    pub(crate) fn push(&mut self, event: HistoryEvent) -> usize {
-        let length = self.write(&event);
+    /// Writes one more event. Gives it back with the bytes that it takes by itself.
+    pub(crate) fn push(&mut self, event: HistoryEvent) -> (&HistoryEvent, usize) {
+        let (place, length) = (self.events.len(), self.write(&event));
         self.events.push(event);
-        length
+        (&self.events[place], length)
     }
 
     /// Makes room for so many more events: they are large, and not to be moved as more of them come.
@@ -91,7 +91,7 @@ mod tests {
         let events: Vec<HistoryEvent> = (1..40).map(event).collect();
         let mut written = Written::default();
         for event in &events[9..] {
-            assert_eq!(written.push(event.clone()), event.encoded_len());
+            assert_eq!(written.push(event.clone()), (event, event.encoded_len()));
         }
         written.put_before(events[..9].to_vec());
         let bytes = written.take_bytes(7);

@@ -19,7 +19,7 @@ enum Kept {
 }
 
 /// The name under which the encoding is.
-pub(crate) const ENCODING: &str = "encoding";
+const ENCODING: &str = "encoding";
 
 /// An encoding that every SDK knows.
 pub(crate) struct Known {

@@ -279,11 +279,7 @@ impl<'a> Desk<'a> {
         let Some(entry) = self.shard.cache.get_mut(number) else { return };
         let is_due_anew = due != entry.run.next_due();
         let mut write = RunWrite { run: number, shard, is_due_anew, ..RunWrite::default() };
-        rows::write(&mut entry.run, transition, &mut write);
-        if transition.visible {
-            let namespace = self.shard.shared.namespaces.named(&entry.run.identity().namespace);
-            write.visibility = Some(Box::new(listing::row(&entry.run, namespace.ok().as_deref())));
-        }
+        write_changes(&self.shard.shared, &mut entry.run, transition, &mut write);
         entry.last_work = work;
         let bytes = write.new_bytes();
         self.put(write);
@@ -382,5 +378,19 @@ impl<'a> Desk<'a> {
         self.redirect_queries(number);
         self.bury(number);
         self.shard.cache.close(number);
+    }
+}
+
+/// Writes what a transition has changed of a run, with the row that lists show if that has changed.
+pub(super) fn write_changes(
+    shared: &Shared,
+    run: &mut Run,
+    transition: &mut Transition,
+    into: &mut RunWrite,
+) {
+    rows::write(run, transition, into);
+    if transition.visible {
+        let namespace = shared.namespaces.named(&run.identity().namespace);
+        into.visibility = Some(Box::new(listing::row(run, namespace.ok().as_deref())));
     }
 }

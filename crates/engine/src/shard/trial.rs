@@ -16,8 +16,8 @@ use std::{collections::VecDeque, sync::Arc};
 use steadfast_core::{Context, Input, Refused, Run, Transition, Unknown};
 use steadfast_store::{Aside, RunNumber, RunWrite};
 
-use super::{Address, Desk, Job, Mail, Shard, Wishes, outbox::RecoverJob};
-use crate::{error::Error, listing, rows};
+use super::{Address, Desk, Job, Mail, Shard, Wishes, desk::write_changes, outbox::RecoverJob};
+use crate::error::Error;
 
 /// What a run may become, and the jobs that wait to know it.
 pub(super) struct Trial {
@@ -94,11 +94,7 @@ impl Desk<'_> {
             aside: aside.clone(),
             ..RunWrite::default()
         };
-        rows::write(&mut run, &mut transition, &mut write);
-        if transition.visible {
-            let namespace = self.shard.shared.namespaces.named(&run.identity().namespace);
-            write.visibility = Some(Box::new(listing::row(&run, namespace.ok().as_deref())));
-        }
+        write_changes(self.shared(), &mut run, &mut transition, &mut write);
         self.aside = aside;
         self.put(write);
         self.shard.trials.insert(number, Trial { run, transition, waiting: VecDeque::new() });
