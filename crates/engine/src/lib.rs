@@ -47,6 +47,7 @@ pub mod tally;
 mod task;
 mod token;
 mod visibility;
+mod waking;
 mod webhooks;
 mod workers;
 

@@ -10,7 +10,8 @@ use steadfast_core::{
 use steadfast_proto::history::{History, HistoryEvent};
 use steadfast_store::{
     Acknowledged, AttemptOutcome as Outcome, AttemptRow, ErrorRow, ErrorState as StoredState,
-    ErrorWrite, EventBatch, ItemKind, ItemWrite, RunIdentity, RunRows, RunWrite, StateRow, codec,
+    ErrorWrite, EventBatch, ItemKind, ItemWrite, RunIdentity, RunRows, RunWrite, StateRow, Waking,
+    codec,
 };
 
 use crate::fingerprint;
@@ -33,15 +34,21 @@ pub(crate) enum Unreadable {
     Schedule(#[from] steadfast_core::schedule::Invalid),
 }
 
-/// Takes what changed of `run` since the last time, with the events of `transition`.
-pub(crate) fn write(run: &mut Run, transition: &mut Transition, into: &mut RunWrite) {
+/// Takes what changed of `run` since the last time, with the events of `transition`, and
+/// has the store wake it by `wakes`.
+pub(crate) fn write(
+    run: &mut Run,
+    wakes: Waking,
+    transition: &mut Transition,
+    into: &mut RunWrite,
+) {
     let workflow_type = run.workflow_type().to_owned();
     let (items, errors) = (&mut into.items, &mut into.errors);
     run.drain_changes(&mut Changes { items, errors, workflow_type: &workflow_type });
     into.state = Some(StateRow {
         data: codec::encode(run.state()),
-        next_due: run.next_due(),
-        has_work: run.has_work(),
+        next_due: wakes.due,
+        has_work: wakes.has_work,
     });
     if let (Some(first), Some(last)) = (transition.events.first(), transition.events.last()) {
         into.events.push(EventBatch {

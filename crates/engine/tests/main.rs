@@ -37,5 +37,6 @@ mod signs;
 mod system;
 mod updates;
 mod waiting;
+mod wakings;
 mod workers;
 mod workflow_retries;

@@ -32,7 +32,7 @@ pub use memory::Memory;
 pub use rows::{
     AttemptLog, AttemptOutcome, AttemptRow, Batch, Epoch, EventBatch, Group, Item, ItemKind,
     ItemWrite, Lease, Listing, Lookup, NamespaceRow, Retried, RunIdentity, RunNumber, RunRows,
-    RunWrite, ShardNumber, StateRow, VisibilityPosition, VisibilityRow,
+    RunWrite, ShardNumber, StateRow, VisibilityPosition, VisibilityRow, Waking,
 };
 /// What an [`Aside`] speaks to the database with.
 pub use rusqlite;

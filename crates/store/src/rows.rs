@@ -53,9 +53,9 @@ pub struct RunWrite {
     pub create: Option<Box<RunIdentity>>,
     /// The new state, if it changed.
     pub state: Option<StateRow>,
-    /// The state's due time is not what it was: a hint, which saves looking. Without it the right
-    /// thing happens too.
-    pub is_due_anew: bool,
+    /// What wakes the run before this: a hint, which saves looking. Without it, or with a wrong
+    /// one, the right thing happens too.
+    pub woken_by: Option<Waking>,
     /// Pending things written or deleted, at most one entry a key.
     pub items: Vec<ItemWrite>,
     /// Events to append, oldest first. They follow those that are there.
@@ -94,6 +94,22 @@ pub struct StateRow {
     pub next_due: Option<Timestamp>,
     /// Whether the run has something to hand out (a task, a message to another run), so that it
     /// must be loaded when its shard is taken over.
+    pub has_work: bool,
+}
+
+impl StateRow {
+    /// What wakes the run.
+    pub fn waking(&self) -> Waking {
+        Waking { due: self.next_due, has_work: self.has_work }
+    }
+}
+
+/// What wakes a run that nobody asks for.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Waking {
+    /// When it is looked at even if nothing happens to it.
+    pub due: Option<Timestamp>,
+    /// Whether it is loaded when its shard is taken over.
     pub has_work: bool,
 }
 
@@ -436,7 +452,7 @@ impl RunWrite {
             assert_eq!(self.run, write.run, "only writes of one run fold together");
             self.create = self.create.take().or(write.create);
             self.state = write.state.or_else(|| self.state.take());
-            self.is_due_anew |= write.is_due_anew;
+            self.woken_by = self.woken_by.or(write.woken_by);
             self.visibility = write.visibility.or_else(|| self.visibility.take());
             self.merge_events(write.events);
             self.attempts.extend(write.attempts);

@@ -190,7 +190,7 @@ fn write() -> impl Strategy<Value = RunWrite> {
     let parts = (
         (0..RUNS, prop_oneof![9 => Just(false), 1 => Just(true)], option::of(identity())),
         // The hint is right or wrong: it must not matter.
-        (option::weighted(0.9, state()), any::<bool>()),
+        (option::weighted(0.9, state()), option::of(state())),
         vec(item(), 0..3),
         events(),
         option::of(visibility()),
@@ -200,7 +200,7 @@ fn write() -> impl Strategy<Value = RunWrite> {
     parts.prop_map(
         |(
             (run, moved, create),
-            (state, is_due_anew),
+            (state, before),
             items,
             events,
             row,
@@ -218,7 +218,7 @@ fn write() -> impl Strategy<Value = RunWrite> {
                 shard,
                 create: create.map(Box::new),
                 state,
-                is_due_anew,
+                woken_by: before.map(|it| it.waking()),
                 items,
                 events,
                 visibility: visibility.map(Box::new),

@@ -10,7 +10,7 @@ use steadfast_core::{
     Context, Effect, Input, Refused, Run, Start, Timestamp, Transition, Unknown, UpdateProgress,
 };
 use steadfast_proto::{history::HistoryEvent, workflowservice::PollActivityTaskQueueResponse};
-use steadfast_store::{Aside, RunNumber, RunWrite};
+use steadfast_store::{Aside, RunNumber, RunWrite, Waking};
 use tokio::sync::oneshot;
 
 use super::{Entry, Shard, Shared, UpdateWatcher, Watcher, company::Known, notices, outbox};
@@ -150,16 +150,29 @@ impl<'a> Desk<'a> {
         let now = self.now();
         let entropy = self.shard.shared.ids.entropy();
         let Some(entry) = self.shard.cache.get_mut(number) else { return Err(Refused::WrongRun) };
-        let due = entry.run.next_due();
         let limits = Arc::clone(&entry.limits);
         let rules = entry.rules(&self.shard.shared.namespaces);
         let company = Known { shared: &self.shard.shared, run: number };
         let context = Context { now, entropy, limits: &limits, rules: &rules, company: &company };
         let mut transition = entry.run.apply(input, context)?;
         let refused = transition.refused.take();
-        self.take_in(number, transition, due, wishes);
+        self.take_in(number, transition, wishes);
         self.delete_if_wanted(number);
         refused.map_or(Ok(()), Err)
+    }
+
+    /// Does what is due about a run. One that was looked at too early is kept with its own time.
+    pub(super) fn tick(&mut self, number: RunNumber) {
+        // A run refuses nothing about time passing.
+        let _ = self.apply(number, Input::Tick);
+        let now = self.now();
+        let too_early = |entry: &Entry| {
+            entry.woken.by.due.is_some_and(|at| at <= now)
+                && entry.run.next_due().is_none_or(|at| at > now)
+        };
+        if self.shard.cache.get(number).is_some_and(too_early) {
+            self.write(number, &mut Transition::default());
+        }
     }
 
     /// Deletes a run as soon as everybody has heard what it has to say, and then tells `slot`.
@@ -219,14 +232,14 @@ impl<'a> Desk<'a> {
             ..RunWrite::default()
         };
         self.put(created);
-        self.take_in(number, transition, None, wishes);
+        self.take_in(number, transition, wishes);
         number
     }
 
     /// Deletes a run, with all that belongs to it.
     pub(crate) fn delete(&mut self, number: RunNumber) {
         let Some(entry) = self.shard.cache.get(number) else { return };
-        self.shard.due.set(number, entry.run.next_due(), None);
+        self.shard.due.set(number, entry.woken.by.due, None);
         self.shard.cache.remove(number);
         self.shard.forget_watchers(number);
         self.bury(number);
@@ -238,16 +251,10 @@ impl<'a> Desk<'a> {
     }
 
     /// Takes in what came of an input.
-    fn take_in(
-        &mut self,
-        number: RunNumber,
-        mut transition: Transition,
-        due: Option<Timestamp>,
-        wishes: &mut Wishes,
-    ) {
+    fn take_in(&mut self, number: RunNumber, mut transition: Transition, wishes: &mut Wishes) {
         if transition.changed {
             self.count(number, &transition);
-            self.write(number, &mut transition, due);
+            self.write(number, &mut transition);
         }
         if let Some(successor) = transition.successor.take() {
             let limits = self.shard.cache.get(number).map(|entry| Arc::clone(&entry.limits));
@@ -273,18 +280,21 @@ impl<'a> Desk<'a> {
         }
     }
 
-    fn write(&mut self, number: RunNumber, transition: &mut Transition, due: Option<Timestamp>) {
+    fn write(&mut self, number: RunNumber, transition: &mut Transition) {
+        let now = self.now();
         let shard = self.shard.number;
         let work = self.shard.next_work;
         let Some(entry) = self.shard.cache.get_mut(number) else { return };
-        let is_due_anew = due != entry.run.next_due();
-        let mut write = RunWrite { run: number, shard, is_due_anew, ..RunWrite::default() };
-        write_changes(&self.shard.shared, &mut entry.run, transition, &mut write);
+        let before = entry.woken;
+        entry.woken = before.next(&entry.run, now);
+        let woken_by = Some(before.by);
+        let mut write = RunWrite { run: number, shard, woken_by, ..RunWrite::default() };
+        write_changes(&self.shard.shared, &mut entry.run, entry.woken.by, transition, &mut write);
         entry.last_work = work;
         let bytes = write.new_bytes();
         self.put(write);
         let events = std::mem::take(&mut transition.events).into_events();
-        self.note(number, events, due);
+        self.note(number, events, before.by.due);
         self.shard.cache.wrote(number, bytes);
     }
 
@@ -300,7 +310,7 @@ impl<'a> Desk<'a> {
         let grown = !events.is_empty();
         entry.extend_tail(events, tail_max);
         let (is_open, close) = (entry.run.is_open(), entry.close_event.clone());
-        self.shard.due.set(number, due, entry.run.next_due());
+        self.shard.due.set(number, due, entry.woken.by.due);
         if !grown {
             return;
         }
@@ -385,10 +395,11 @@ impl<'a> Desk<'a> {
 pub(super) fn write_changes(
     shared: &Shared,
     run: &mut Run,
+    wakes: Waking,
     transition: &mut Transition,
     into: &mut RunWrite,
 ) {
-    rows::write(run, transition, into);
+    rows::write(run, wakes, transition, into);
     if transition.visible {
         let namespace = shared.namespaces.named(&run.identity().namespace);
         into.visibility = Some(Box::new(listing::row(run, namespace.ok().as_deref())));

@@ -14,13 +14,14 @@ use steadfast_proto::history::HistoryEvent;
 use steadfast_store::RunNumber;
 use tokio::sync::oneshot;
 
-use crate::{committer::Hot, error::Error, namespaces::Namespaces, query::Waiting};
+use crate::{committer::Hot, error::Error, namespaces::Namespaces, query::Waiting, waking::Woken};
 
 /// A run in memory.
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) number: RunNumber,
     pub(crate) run: Run,
+    pub(crate) woken: Woken,
     pub(crate) limits: Arc<Limits>,
     rules: Arc<Rulebook>,
     /// At which change of the namespaces these were the rules.
@@ -84,15 +85,16 @@ impl HotTask {
 impl Entry {
     /// A run that was just created: its whole history is at hand.
     pub(crate) fn created(number: RunNumber, run: Run, limits: Arc<Limits>) -> Self {
-        Self { tail_first: 1, ..Self::loaded(number, run, limits) }
+        Self { tail_first: 1, ..Self::loaded(number, run, Woken::default(), limits) }
     }
 
     /// A run that was read from the store.
-    pub(crate) fn loaded(number: RunNumber, run: Run, limits: Arc<Limits>) -> Self {
+    pub(crate) fn loaded(number: RunNumber, run: Run, woken: Woken, limits: Arc<Limits>) -> Self {
         Self {
             number,
             tail_first: run.last_event_id() + 1,
             run,
+            woken,
             limits,
             rules: Arc::default(),
             rules_of: None,

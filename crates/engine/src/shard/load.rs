@@ -13,6 +13,7 @@ use super::{
 use crate::{
     error::{Code, Error},
     rows, schedules,
+    waking::Woken,
 };
 
 impl Shard {
@@ -121,8 +122,9 @@ impl Shard {
             |_| Arc::new(self.shared.limits.run.clone()),
             |namespace| Arc::clone(&namespace.limits),
         );
-        self.due.set(rows.run, None, run.next_due());
-        let mut entry = Entry::loaded(rows.run, run, limits);
+        let woken = Woken::loaded(rows.state.waking(), &run);
+        self.due.set(rows.run, None, woken.by.due);
+        let mut entry = Entry::loaded(rows.run, run, woken, limits);
         entry.weight = entry.weigh();
         self.cache.insert(entry, false);
     }

@@ -327,7 +327,7 @@ impl Shard {
     /// is durable: before that, the store does not know it as it is.
     fn set_apart(&mut self, number: RunNumber) {
         self.forget_watchers(number);
-        let run = self.cache.remove(number).map(|entry| entry.run.next_due());
+        let run = self.cache.remove(number).map(|entry| entry.woken.by.due);
         let schedule = || self.schedules.remove(number).map(|entry| entry.schedule.next_due());
         let trial = self.trials.remove(&number);
         let Some(due) = run.or_else(schedule) else { return };

@@ -80,8 +80,7 @@ impl Job for TickJob {
     fn run(self: Box<Self>, desk: &mut Desk<'_>, found: Option<RunNumber>) {
         match found {
             Some(number) if desk.schedule(number).is_some() => desk.tick_schedule(number),
-            // A run refuses nothing about time passing.
-            Some(number) => drop(desk.apply(number, Input::Tick)),
+            Some(number) => desk.tick(number),
             None => {}
         }
     }

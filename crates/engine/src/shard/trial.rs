@@ -17,11 +17,12 @@ use steadfast_core::{Context, Input, Refused, Run, Transition, Unknown};
 use steadfast_store::{Aside, RunNumber, RunWrite};
 
 use super::{Address, Desk, Job, Mail, Shard, Wishes, desk::write_changes, outbox::RecoverJob};
-use crate::error::Error;
+use crate::{error::Error, waking::Woken};
 
 /// What a run may become, and the jobs that wait to know it.
 pub(super) struct Trial {
     run: Run,
+    woken: Woken,
     transition: Transition,
     pub(super) waiting: VecDeque<Box<dyn Job>>,
 }
@@ -37,10 +38,11 @@ impl Shard {
 
     /// It is known what the run is.
     pub(super) fn end_trial(&mut self, number: RunNumber, succeeded: bool) {
-        let Some(Trial { run, transition, waiting }) = self.trials.remove(&number) else { return };
+        let Some(trial) = self.trials.remove(&number) else { return };
+        let Trial { run, woken, transition, waiting } = trial;
         if succeeded && self.cache.get(number).is_some() {
             let address = Address::Number(number);
-            let job = SettleJob { address, settled: Some((run, transition)) };
+            let job = SettleJob { address, settled: Some((run, woken, transition)) };
             self.perform(Box::new(job), Some(number));
         } else if succeeded {
             // It was let go of: whoever reads it reads what it has become.
@@ -87,17 +89,20 @@ impl Desk<'_> {
         entry.last_work = work;
         let shard = self.shard.number;
         let aside = Some(Arc::clone(aside));
+        let woken = entry.woken.next(&run, now);
         let mut write = RunWrite {
             run: number,
             shard,
-            is_due_anew: entry.run.next_due() != run.next_due(),
+            woken_by: Some(entry.woken.by),
             aside: aside.clone(),
             ..RunWrite::default()
         };
-        write_changes(self.shared(), &mut run, &mut transition, &mut write);
+        write_changes(self.shared(), &mut run, woken.by, &mut transition, &mut write);
         self.aside = aside;
         self.put(write);
-        self.shard.trials.insert(number, Trial { run, transition, waiting: VecDeque::new() });
+        self.shard
+            .trials
+            .insert(number, Trial { run, woken, transition, waiting: VecDeque::new() });
         let shared = Arc::clone(self.shared());
         self.release(move || shared.mail(shard, Mail::Settled(number)));
         Ok(())
@@ -113,13 +118,14 @@ impl Desk<'_> {
     }
 
     /// Puts what a run has become in its place.
-    fn settle(&mut self, number: RunNumber, run: Run, transition: Transition) {
+    fn settle(&mut self, number: RunNumber, run: Run, woken: Woken, transition: Transition) {
         self.touch(number);
         let Some(entry) = self.entry(number) else { return };
-        let due = entry.run.next_due();
+        let due = entry.woken.by.due;
         // It may have been let go of and read again meanwhile; then it has its events.
         let is_news = entry.run.last_event_id() < run.last_event_id();
         entry.run = run;
+        entry.woken = woken;
         let events = if is_news { transition.events.into_events() } else { Vec::new() };
         self.note(number, events, due);
         if !is_news {
@@ -134,7 +140,7 @@ impl Desk<'_> {
 /// What a run was to become is durable.
 struct SettleJob {
     address: Address,
-    settled: Option<(Run, Transition)>,
+    settled: Option<(Run, Woken, Transition)>,
 }
 
 impl Job for SettleJob {
@@ -147,8 +153,8 @@ impl Job for SettleJob {
     }
 
     fn run(mut self: Box<Self>, desk: &mut Desk<'_>, found: Option<RunNumber>) {
-        if let (Some(number), Some((run, transition))) = (found, self.settled.take()) {
-            desk.settle(number, run, transition);
+        if let (Some(number), Some((run, woken, transition))) = (found, self.settled.take()) {
+            desk.settle(number, run, woken, transition);
         }
     }
 
