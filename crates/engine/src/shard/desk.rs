@@ -165,7 +165,8 @@ impl<'a> Desk<'a> {
     pub(super) fn tick(&mut self, number: RunNumber) {
         // A run refuses nothing about time passing.
         let _ = self.apply(number, Input::Tick);
-        let now = self.now();
+        // By the clock of that moment: what has come to be due since has not had its turn.
+        let now = self.shard.latest;
         let too_early = |entry: &Entry| {
             entry.woken.by.due.is_some_and(|at| at <= now)
                 && entry.run.next_due().is_none_or(|at| at > now)
@@ -281,7 +282,8 @@ impl<'a> Desk<'a> {
     }
 
     fn write(&mut self, number: RunNumber, transition: &mut Transition) {
-        let now = self.now();
+        // As the run was told it.
+        let now = self.shard.latest;
         let shard = self.shard.number;
         let work = self.shard.next_work;
         let Some(entry) = self.shard.cache.get_mut(number) else { return };
