@@ -10,7 +10,7 @@ use steadfast_proto::{
 };
 
 use crate::common::{
-    NAMESPACE, QUEUE, Rig, activity, calls, complete, execution, payloads, survives, timer,
+    Fault, NAMESPACE, QUEUE, Rig, activity, calls, complete, execution, payloads, survives, timer,
 };
 
 fn of(operation: Operation) -> ws::StartBatchOperationRequest {
@@ -70,6 +70,16 @@ async fn ended(rig: &Rig, job_id: &str) -> (State, i64, i64, i64) {
     panic!("the batch does not end")
 }
 
+async fn stop(rig: &Rig) {
+    let request = ws::StopBatchOperationRequest {
+        namespace: NAMESPACE.to_owned(),
+        job_id: "job-1".to_owned(),
+        reason: "a mistake".to_owned(),
+        identity: "operator".to_owned(),
+    };
+    rig.engine().stop_batch_operation(request).await.expect("stopped");
+}
+
 async fn asleep(rig: &Rig, count: usize) {
     for n in 0..count {
         rig.start(&format!("order-{n}")).await;
@@ -116,18 +126,52 @@ async fn a_batch_goes_no_faster_than_it_may_and_can_be_stopped() {
         (busy.code, busy.message.as_str()),
         (Code::ResourceExhausted, "Max concurrent batch operations is reached")
     );
-    let stop = ws::StopBatchOperationRequest {
-        namespace: NAMESPACE.to_owned(),
-        job_id: "job-1".to_owned(),
-        reason: "a mistake".to_owned(),
-        identity: "operator".to_owned(),
-    };
-    rig.engine().stop_batch_operation(stop).await.expect("stopped");
+    stop(&rig).await;
     rig.wait(60).await;
     assert_eq!(ended(&rig, "job-1").await, (State::Failed, 10, 3, 0));
     assert_eq!(rig.count("ExecutionStatus = 'Terminated'").await, Ok(3));
     let again = start(&rig, slow).await.expect_err("that id is taken");
     assert_eq!(again.code, Code::AlreadyExists);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_disk_that_fails_for_minutes_is_not_a_failure_of_the_workflows() {
+    let rig = Rig::new().await;
+    asleep(&rig, 3).await;
+    rig.crash().await;
+    rig.store().fail_loads([Fault::LostBefore; 600]);
+    let delete = Operation::DeletionOperation(batch::BatchOperationDeletion::default());
+    start(&rig, of(delete)).await.expect("started");
+    rig.wait(120).await;
+    let told = describe(&rig, "job-1").await.expect("a batch");
+    assert_eq!((told.state(), told.failure_operation_count), (State::Running, 0), "it waits");
+    assert_eq!(ended(&rig, "job-1").await, (State::Completed, 3, 3, 0));
+    assert_eq!(rig.count("").await, Ok(0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_batch_that_waits_for_the_disk_can_be_stopped() {
+    let rig = Rig::new().await;
+    asleep(&rig, 3).await;
+    rig.crash().await;
+    rig.store().fail_loads([Fault::LostBefore; 600]);
+    start(&rig, of(terminate())).await.expect("started");
+    rig.wait(10).await;
+    stop(&rig).await;
+    assert_eq!(ended(&rig, "job-1").await, (State::Failed, 3, 0, 0));
+    rig.wait(600).await;
+    assert_eq!(rig.count("ExecutionStatus = 'Running'").await, Ok(3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_workflow_that_can_never_be_read_does_not_hold_up_the_others() {
+    let rig = Rig::new().await;
+    asleep(&rig, 3).await;
+    rig.crash().await;
+    rig.store().fail_loads([Fault::Rejected]);
+    start(&rig, of(terminate())).await.expect("started");
+    assert_eq!(ended(&rig, "job-1").await, (State::Completed, 3, 2, 1));
+    assert_eq!(rig.count("ExecutionStatus = 'Terminated'").await, Ok(2));
 }
 
 #[tokio::test(start_paused = true)]

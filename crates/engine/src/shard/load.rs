@@ -92,14 +92,15 @@ impl Shard {
         error: &LoadError,
     ) {
         tracing::error!(%error, ?address, "a run could not be read");
-        let answer = match error {
-            LoadError::Store(_) => Error::unavailable(error.to_string()),
-            LoadError::Unreadable(_) => {
-                Error::new(Code::Internal, format!("the run cannot be read: {error}"))
-            }
+        let answer = if error.may_pass() {
+            Error::unavailable(error.to_string())
+        } else {
+            Error::new(Code::Internal, format!("the run cannot be read: {error}"))
         };
+        // A damaged page may be mended by an operator, and work that must be done waits for it.
+        let can_wait = matches!(error, LoadError::Store(_));
         for job in jobs {
-            if answer.code == Code::Unavailable && job.must_be_done() {
+            if can_wait && job.must_be_done() {
                 self.try_later(job, self.shared.limits.commit_retry.1);
             } else {
                 job.fail(answer.clone());

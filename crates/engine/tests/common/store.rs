@@ -53,6 +53,7 @@ pub(crate) struct Scripted {
     inner: Arc<dyn Store>,
     commits: Mutex<VecDeque<Fault>>,
     reads: Mutex<VecDeque<Fault>>,
+    loads: Mutex<VecDeque<Fault>>,
     pub(crate) tally: Tally,
 }
 
@@ -62,6 +63,7 @@ impl Scripted {
             inner,
             commits: Mutex::default(),
             reads: Mutex::default(),
+            loads: Mutex::default(),
             tally: Tally::default(),
         })
     }
@@ -76,12 +78,21 @@ impl Scripted {
         self.reads.lock().expect("whole").extend(faults);
     }
 
+    /// What happens to the next runs that are read; other reads are well.
+    pub(crate) fn fail_loads(&self, faults: impl IntoIterator<Item = Fault>) {
+        self.loads.lock().expect("whole").extend(faults);
+    }
+
     fn next(faults: &Mutex<VecDeque<Fault>>) -> Fault {
         faults.lock().expect("whole").pop_front().unwrap_or(Fault::None)
     }
 
     fn read<T>(&self, read: Answer<'_, T>) -> Result<T, Error> {
-        match Self::next(&self.reads) {
+        Self::unless(Self::next(&self.reads), read)
+    }
+
+    fn unless<T>(fault: Fault, read: Answer<'_, T>) -> Result<T, Error> {
+        match fault {
             Fault::None => now(read),
             fault @ (Fault::Busy
             | Fault::Full
@@ -132,6 +143,7 @@ impl Store for Scripted {
     fn load(&self, lookup: Lookup) -> Answer<'_, Option<RunRows>> {
         Box::pin(async move {
             self.tally.loads.fetch_add(1, Ordering::Relaxed);
+            Self::unless(Self::next(&self.loads), Box::pin(async { Ok(()) }))?;
             self.read(self.inner.load(lookup))
         })
     }

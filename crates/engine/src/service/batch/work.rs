@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use steadfast_proto::{enums::BatchOperationState, workflowservice::StartBatchOperationRequest};
+use steadfast_proto::enums::BatchOperationState;
 
 use super::explicit;
 use crate::{
@@ -110,14 +110,22 @@ impl Engine {
         let first = usize::try_from(batch.done() % PAGE).unwrap_or_default();
         let mut turns = 0;
         let (mut completed, mut failed) = (0, 0);
+        let mut trouble = None;
         for target in page.all.iter().skip(first) {
             let is_running = self.shared().batches.get(key).is_some_and(|it| it.is_running());
             if turns >= TURNS_MAX || f32::from(turns) >= rate.max(1.0) || !is_running {
                 break;
             }
             turns += 1;
-            match self.one_turn(key, &request, &namespace.name, target).await {
+            match self.operate(&key.1, &request, &namespace.name, target).await {
                 Ok(()) => completed += 1,
+                // It is gone, and there is nothing to do.
+                Err(error) if error.code == Code::NotFound => completed += 1,
+                // That is not the run's fault: it has its turn again when the trouble is over.
+                Err(error) if error.code.is_passing() => {
+                    trouble = Some(error);
+                    break;
+                }
                 Err(error) => {
                     tracing::warn!(%error, batch = key.1, workflow = target.workflow_id, "failed");
                     failed += 1;
@@ -129,29 +137,11 @@ impl Engine {
             batch.failed += failed;
         })
         .await?;
+        if let Some(error) = trouble {
+            return Err(error);
+        }
         let due = Duration::try_from_secs_f32(f32::from(turns) / rate).unwrap_or(Duration::MAX);
         Ok(due.saturating_sub(self.now().since(begun)))
-    }
-
-    /// One run has its turn. It may be gone, and then there is nothing to do.
-    async fn one_turn(
-        &self,
-        key: &Key,
-        request: &StartBatchOperationRequest,
-        namespace: &str,
-        target: &Target,
-    ) -> Result<(), Error> {
-        let mut tries = 0;
-        loop {
-            match self.operate(&key.1, request, namespace, target).await {
-                Err(error) if error.code == Code::NotFound => return Ok(()),
-                Err(error) if error.code.is_passing() && tries < TRIES => {
-                    tries += 1;
-                    self.shared().clock.sleep(self.shared().limits.commit_retry.1).await;
-                }
-                outcome => return outcome,
-            }
-        }
     }
 
     /// Keeps what a batch has become, if it was not stopped meanwhile; it is done when all runs
@@ -208,6 +198,3 @@ const RATE: f32 = 50.0;
 
 /// Turns after which it is written down how far the batch is.
 const TURNS_MAX: u16 = 50;
-
-/// How often something that may pass is tried again.
-const TRIES: u32 = 5;
