@@ -31,6 +31,7 @@ mod histogram;
 mod history;
 mod ids;
 mod jobs;
+mod known_ids;
 mod limits;
 mod listing;
 mod matching;

@@ -14,6 +14,7 @@ mod failures;
 mod faults;
 mod going_on;
 mod ids;
+mod known_ids;
 mod life;
 mod listing;
 mod multi;

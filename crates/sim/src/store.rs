@@ -13,6 +13,7 @@ use steadfast_store::{
     Answer, AttemptLog, Batch, Error, ErrorEntry, ErrorFilter, ErrorGroup, ErrorGroupRow, ErrorId,
     ErrorListing, ErrorPosition, EventBatch, Field, Filter, Group, Lease, Listing, Lookup,
     NamespaceRow, Order, Retried, RunNumber, RunRows, ShardNumber, Store, VisibilityPosition,
+    WorkflowId,
 };
 
 use crate::{
@@ -130,6 +131,11 @@ impl Store for Faulty {
     fn load(&self, lookup: Lookup) -> Answer<'_, Option<RunRows>> {
         let disk = Arc::clone(&self.disk);
         self.read(Box::pin(async move { disk.load(lookup).await }))
+    }
+
+    fn workflow_ids(&self, after: Option<WorkflowId>, limit: usize) -> Answer<'_, Vec<WorkflowId>> {
+        let disk = Arc::clone(&self.disk);
+        self.read(Box::pin(async move { disk.workflow_ids(after, limit).await }))
     }
 
     fn history(

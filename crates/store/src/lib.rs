@@ -37,4 +37,4 @@ pub use rows::{
 /// What an [`Aside`] speaks to the database with.
 pub use rusqlite;
 pub use sqlite::Sqlite;
-pub use store::{Answer, Order, Store};
+pub use store::{Answer, Order, Store, WorkflowId};

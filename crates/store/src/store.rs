@@ -19,6 +19,9 @@ use crate::{
 /// What a store will answer. It never blocks the thread that awaits it.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
 
+/// A namespace's id, and a workflow id in it.
+pub type WorkflowId = (String, String);
+
 /// Which way to read a history, or a list of errors.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Order {
@@ -51,6 +54,10 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
 
     /// All of a run but its history.
     fn load(&self, lookup: Lookup) -> Answer<'_, Option<RunRows>>;
+
+    /// The ids that runs have, with their namespaces, each once and in order, strictly after `after`,
+    /// at most `limit`.
+    fn workflow_ids(&self, after: Option<WorkflowId>, limit: usize) -> Answer<'_, Vec<WorkflowId>>;
 
     /// The batches that hold events `first..=last`, in `order`, cut after about `events_max`
     /// events, or after some megabytes of them; always whole batches, so the first and the last may

@@ -106,6 +106,10 @@ impl Job for UpdateWithStartJob {
         &self.address
     }
 
+    fn creates(&self) -> bool {
+        true
+    }
+
     fn run(mut self: Box<Self>, desk: &mut Desk<'_>, found: Option<RunNumber>) {
         let outcome = self.execute(desk, found);
         let slot = self.slot;

@@ -259,6 +259,10 @@ impl Job for CreateJob {
         &self.address
     }
 
+    fn creates(&self) -> bool {
+        true
+    }
+
     fn run(mut self: Box<Self>, desk: &mut Desk<'_>, found: Option<RunNumber>) {
         let outcome = self.create(desk, found);
         let slot = self.slot;

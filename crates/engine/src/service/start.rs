@@ -262,6 +262,10 @@ impl Job for StartJob {
         &self.address
     }
 
+    fn creates(&self) -> bool {
+        true
+    }
+
     fn run(mut self: Box<Self>, desk: &mut Desk<'_>, found: Option<RunNumber>) {
         let outcome = self.starter.start(desk, found);
         let slot = self.slot;

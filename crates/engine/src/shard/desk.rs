@@ -80,6 +80,9 @@ impl<'a> Desk<'a> {
     /// Something that is to be written.
     pub(super) fn put(&mut self, write: RunWrite) {
         self.touched.insert(write.run);
+        if let Some(run) = &write.create {
+            self.shard.shared.known_ids.add(&run.namespace, &run.workflow_id);
+        }
         self.shard.writes.push(write);
     }
 

@@ -59,6 +59,11 @@ pub(crate) trait Job: Send {
         false
     }
 
+    /// Whether it creates the workflow if there is none.
+    fn creates(&self) -> bool {
+        false
+    }
+
     /// It could not be done.
     fn fail(self: Box<Self>, error: Error);
 }
@@ -81,6 +86,10 @@ impl Job for Patient {
 
     fn waits_for_room(&self) -> bool {
         true
+    }
+
+    fn creates(&self) -> bool {
+        self.0.creates()
     }
 
     fn fail(self: Box<Self>, error: Error) {

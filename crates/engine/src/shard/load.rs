@@ -30,12 +30,22 @@ impl Shard {
         });
     }
 
+    /// Whether there is surely no such workflow. Only for those who create it then: they hear it if
+    /// another engine has the data, and has created it.
+    pub(super) fn is_new(&self, address: &Address) -> bool {
+        let is_new = |(namespace, id)| self.shared.known_ids.is_new(namespace, id);
+        address.workflow().is_some_and(is_new)
+    }
+
     /// Takes a run in that was read, and does the jobs that waited for it.
     pub(super) fn take_loaded(&mut self, loaded: Loaded) {
         let jobs = self.pending.remove(&loaded.address.key()).unwrap_or_default();
         let absent = match loaded.outcome {
             Err(error) => return self.refuse(jobs, &loaded.address, &error),
-            Ok(None) => true,
+            Ok(None) => {
+                self.shared.known_ids.was_in_vain(self.shared.numbers.given());
+                true
+            }
             Ok(Some((rows, content))) => {
                 let is_known = self.find(&Address::Number(rows.run)).is_some();
                 // A run that was let go of in between may have changed since it was read.

@@ -27,6 +27,8 @@ pub(crate) enum Mail {
     Settled(RunNumber),
     /// What this run was to become together with an aside, it does not become.
     Undone(RunNumber),
+    /// Say so when all is durable that was done until now.
+    WhenDurable(oneshot::Sender<()>),
     /// Finish what you have and go.
     Stop(oneshot::Sender<()>),
 }

@@ -27,6 +27,7 @@ mod load;
 mod mail;
 mod notices;
 mod outbox;
+mod reading_ids;
 mod ready;
 mod schedule;
 mod shared;
@@ -162,6 +163,7 @@ impl Shard {
         loop {
             self.recover();
             self.look_ahead();
+            self.read_ids_if_wished();
             let looked = self.now();
             let wait = self.due.next().since(looked);
             let clock = Arc::clone(&self.shared.clock);
@@ -250,6 +252,7 @@ impl Shard {
                 tracing::error!(run = number.0, "the store refused a run: it is read anew");
                 self.set_apart(number);
             }
+            Mail::WhenDurable(slot) => self.tell_when_durable(slot),
             Mail::Stop(stopped) => self.stopping = Some(stopped),
         }
     }
@@ -296,6 +299,8 @@ impl Shard {
         }
         if let Some(number) = self.find(job.address()) {
             self.perform_when_settled(job, number);
+        } else if job.creates() && self.is_new(job.address()) {
+            self.perform(job, None);
         } else {
             self.load(job.address().clone());
             self.pending.insert(job.address().key(), VecDeque::from([job]));

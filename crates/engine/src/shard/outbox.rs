@@ -280,6 +280,10 @@ impl Job for StartChildJob {
         &self.address
     }
 
+    fn creates(&self) -> bool {
+        true
+    }
+
     fn must_be_done(&self) -> bool {
         true
     }

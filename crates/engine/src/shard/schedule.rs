@@ -349,6 +349,10 @@ impl Job for StartJob {
         &self.address
     }
 
+    fn creates(&self) -> bool {
+        true
+    }
+
     fn must_be_done(&self) -> bool {
         true
     }

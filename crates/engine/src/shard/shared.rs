@@ -29,6 +29,7 @@ use crate::{
     gift::Gift,
     hands::Hands,
     ids::Ids,
+    known_ids::KnownIds,
     limits::Limits,
     matching::Matching,
     namespaces::Namespaces,
@@ -69,6 +70,7 @@ pub(crate) struct Shared {
     pub(crate) fenced: Arc<AtomicBool>,
     pub(crate) ended: Arc<Ended>,
     pub(crate) numbers: RunNumbers,
+    pub(crate) known_ids: KnownIds,
     /// The epoch under which this engine owns the store: no process before it had the same.
     pub(crate) process: u64,
     pub(crate) listening: Listening,
@@ -132,6 +134,11 @@ impl RunNumbers {
     /// The first number that this engine gave out.
     pub(crate) fn first(&self) -> RunNumber {
         self.first
+    }
+
+    /// How many were given out, by this engine and those before.
+    pub(crate) fn given(&self) -> u64 {
+        u64::try_from(self.next.load(Ordering::Relaxed) - 1).unwrap_or_default()
     }
 
     pub(crate) fn next(&self) -> RunNumber {

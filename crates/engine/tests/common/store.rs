@@ -18,6 +18,7 @@ use steadfast_store::{
     Answer, AttemptLog, Batch, Error, ErrorEntry, ErrorFilter, ErrorGroup, ErrorGroupRow, ErrorId,
     ErrorListing, ErrorPosition, EventBatch, Field, Filter, Group, Lease, Listing, Lookup,
     NamespaceRow, Order, Retried, RunNumber, RunRows, ShardNumber, Store, VisibilityPosition,
+    WorkflowId,
 };
 
 /// What goes wrong with one call.
@@ -146,6 +147,10 @@ impl Store for Scripted {
             Self::unless(Self::next(&self.loads), Box::pin(async { Ok(()) }))?;
             self.read(self.inner.load(lookup))
         })
+    }
+
+    fn workflow_ids(&self, after: Option<WorkflowId>, limit: usize) -> Answer<'_, Vec<WorkflowId>> {
+        Box::pin(async move { self.read(self.inner.workflow_ids(after, limit)) })
     }
 
     fn history(

@@ -168,6 +168,7 @@ macro_rules! conformance_tests {
                     an_item_can_be_written_without_a_state,
                     bytes_come_back_as_they_were,
                     a_run_is_loaded_as_of_one_moment,
+                    workflow_ids_come_once_each_and_in_order,
                 ]
                 search: [
                     names_and_types_are_compared,

@@ -177,6 +177,40 @@ pub fn a_run_is_loaded_as_of_one_moment(backend: &dyn Backend) {
     });
 }
 
+/// Those of deleted runs do not.
+pub fn workflow_ids_come_once_each_and_in_order(backend: &dyn Backend) {
+    let mut owner = Owner::of(backend);
+    let named = |run, namespace: &str, workflow_id: &str| RunWrite {
+        create: Some(Box::new(RunIdentity {
+            namespace: namespace.to_owned(),
+            workflow_id: workflow_id.to_owned(),
+            run_id: format!("run-{run}"),
+        })),
+        ..create(run)
+    };
+    owner.commit(vec![
+        named(1, "b", "x"),
+        named(2, "a", "y"),
+        named(3, "b", "ä"),
+        named(4, "b", ""),
+    ]);
+    owner.commit(vec![named(5, "b", "x"), named(6, "a", "gone"), named(7, "ab", "x")]);
+    owner.commit(vec![RunWrite { delete: true, ..write(6) }]);
+    let mut found = Vec::new();
+    loop {
+        let after = found.last().cloned();
+        let page = wait(owner.store.workflow_ids(after, 2)).expect("a read");
+        if page.is_empty() {
+            break;
+        }
+        assert!(page.len() <= 2, "{page:?}");
+        found.extend(page);
+    }
+    let expected = [("a", "y"), ("ab", "x"), ("b", ""), ("b", "x"), ("b", "ä")];
+    let expected = expected.map(|(namespace, id)| (namespace.to_owned(), id.to_owned()));
+    assert_eq!(found, expected);
+}
+
 fn current(run: i64) -> Lookup {
     let RunIdentity { namespace, workflow_id, .. } = identity(run);
     Lookup::Current { namespace, workflow_id }

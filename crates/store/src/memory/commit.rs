@@ -1,7 +1,7 @@
 //! Commits: first everything that could be refused is looked at, then everything is written.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
     sync::Arc,
 };
 
@@ -116,8 +116,11 @@ impl Data {
         let Some(run) = self.runs.remove(&number) else { return };
         self.by_run_id.remove(&run.identity.run_id);
         let name = (run.identity.namespace, run.identity.workflow_id);
-        if let Some(runs) = self.by_workflow_id.get_mut(&name) {
-            runs.remove(&number);
+        if let Entry::Occupied(mut runs) = self.by_workflow_id.entry(name) {
+            runs.get_mut().remove(&number);
+            if runs.get().is_empty() {
+                runs.remove();
+            }
         }
     }
 

@@ -37,7 +37,7 @@ use crate::{
         NamespaceRow, Retried, RunIdentity, RunNumber, RunRows, ShardNumber, StateRow,
         VisibilityPosition, VisibilityRow,
     },
-    store::{Answer, Order, Store},
+    store::{Answer, Order, Store, WorkflowId},
 };
 
 /// A store in memory. Its clones share the data; each is closed for itself.
@@ -125,6 +125,10 @@ impl Store for Memory {
 
     fn load(&self, lookup: Lookup) -> Answer<'_, Option<RunRows>> {
         self.with(|data| Ok(data.load(&lookup)))
+    }
+
+    fn workflow_ids(&self, after: Option<WorkflowId>, limit: usize) -> Answer<'_, Vec<WorkflowId>> {
+        self.with(|data| Ok(data.workflow_ids(after, limit)))
     }
 
     fn history(

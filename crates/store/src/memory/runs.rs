@@ -5,7 +5,10 @@ use std::{collections::BTreeSet, ops::Bound};
 use steadfast_retry::Timestamp;
 
 use super::{Data, Run};
-use crate::rows::{Item, Lookup, RunNumber, RunRows, ShardNumber};
+use crate::{
+    rows::{Item, Lookup, RunNumber, RunRows, ShardNumber},
+    store::WorkflowId,
+};
 
 impl Data {
     pub(super) fn load(&self, lookup: &Lookup) -> Option<RunRows> {
@@ -44,6 +47,12 @@ impl Data {
             .map(|(_, run)| *run)
             .take(limit)
             .collect()
+    }
+
+    pub(super) fn workflow_ids(&self, after: Option<WorkflowId>, limit: usize) -> Vec<WorkflowId> {
+        let begin = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let ids = self.by_workflow_id.range((begin, Bound::Unbounded));
+        ids.map(|(id, _)| id.clone()).take(limit).collect()
     }
 
     fn find(&self, lookup: &Lookup) -> Option<RunNumber> {

@@ -61,7 +61,7 @@ use crate::{
         AttemptLog, Batch, EventBatch, Group, Lease, Listing, Lookup, NamespaceRow, Retried,
         RunNumber, RunRows, ShardNumber, VisibilityPosition,
     },
-    store::{Answer, Order, Store},
+    store::{Answer, Order, Store, WorkflowId},
 };
 
 /// How to open a file.
@@ -252,6 +252,10 @@ impl Store for Sqlite {
 
     fn load(&self, lookup: Lookup) -> Answer<'_, Option<RunRows>> {
         self.readers.call(move |db| runs::load(db, &lookup))
+    }
+
+    fn workflow_ids(&self, after: Option<WorkflowId>, limit: usize) -> Answer<'_, Vec<WorkflowId>> {
+        self.readers.call(move |db| runs::workflow_ids(db, after, limit))
     }
 
     fn history(

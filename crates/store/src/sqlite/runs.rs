@@ -4,7 +4,10 @@ use rusqlite::{Connection, OptionalExtension, Params, Row, Transaction};
 use steadfast_retry::Timestamp;
 
 use super::{fault::Fault, number};
-use crate::rows::{Item, ItemKind, Lookup, RunIdentity, RunNumber, RunRows, ShardNumber, StateRow};
+use crate::{
+    rows::{Item, ItemKind, Lookup, RunIdentity, RunNumber, RunRows, ShardNumber, StateRow},
+    store::WorkflowId,
+};
 
 pub(super) fn load(db: &mut Connection, lookup: &Lookup) -> Result<Option<RunRows>, Fault> {
     // Most names that are looked up are new, and then nothing else is to be read.
@@ -47,6 +50,22 @@ pub(super) fn with_work(
     let mut select = db.prepare_cached(sql)?;
     let given = (shard.0, after.0, number::limit(limit));
     let rows = select.query_map(given, |row| Ok(RunNumber(row.get(0)?)))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+pub(super) fn workflow_ids(
+    db: &mut Connection,
+    after: Option<WorkflowId>,
+    limit: usize,
+) -> Result<Vec<WorkflowId>, Fault> {
+    // An index has all of it, in this order.
+    let sql = "SELECT DISTINCT namespace, workflow_id FROM runs
+        WHERE (namespace, workflow_id) > (?1, ?2) ORDER BY namespace, workflow_id LIMIT ?3";
+    // No namespace is called nothing.
+    let (namespace, workflow_id) = after.unwrap_or_default();
+    let mut select = db.prepare_cached(sql)?;
+    let given = (namespace, workflow_id, number::limit(limit));
+    let rows = select.query_map(given, |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
