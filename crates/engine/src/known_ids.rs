@@ -15,7 +15,7 @@
 
 use std::sync::{
     PoisonError, RwLock,
-    atomic::{AtomicBool, AtomicU64, Ordering},
+    atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
 };
 
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
@@ -26,6 +26,8 @@ pub(crate) struct KnownIds {
     filters: RwLock<Filters>,
     /// Ids that the store was asked for and did not have, since they were read last.
     in_vain: AtomicU64,
+    /// How often they could not be read.
+    given_up: AtomicU32,
     /// Whether the ids are to be read, and nobody has begun.
     wish: AtomicBool,
 }
@@ -45,6 +47,7 @@ impl KnownIds {
         Self {
             filters: RwLock::new(Filters { all, found: None }),
             in_vain: AtomicU64::new(0),
+            given_up: AtomicU32::new(0),
             wish: AtomicBool::new(false),
         }
     }
@@ -71,10 +74,11 @@ impl KnownIds {
     }
 
     /// The store was asked for an id and does not have it. It has at most so many `runs`: reading
-    /// them all should cost less than asking did.
+    /// them all should cost less than asking did, and what was read for nothing costs too.
     pub(crate) fn was_in_vain(&self, runs: u64) {
         let in_vain = self.in_vain.fetch_add(1, Ordering::Relaxed) + 1;
-        if in_vain < runs / IDS_READ_MEANWHILE {
+        let times = 1 << self.given_up.load(Ordering::Relaxed).min(TIMES_MAX);
+        if in_vain < (runs / IDS_READ_MEANWHILE).saturating_mul(times) {
             return;
         }
         let filters = self.filters.read().unwrap_or_else(PoisonError::into_inner);
@@ -112,11 +116,12 @@ impl KnownIds {
         }
     }
 
-    /// The ids could not be read. That is tried again when it was worth as much once more.
+    /// The ids could not be read. That is tried again when it is worth twice as much.
     pub(crate) fn give_up(&self) {
         let mut filters = self.filters.write().unwrap_or_else(PoisonError::into_inner);
         filters.found = None;
         filters.all = filters.all.take().map(Filter::until_twice);
+        self.given_up.fetch_add(1, Ordering::Relaxed);
         self.in_vain.store(0, Ordering::Relaxed);
     }
 }
@@ -211,6 +216,7 @@ const BYTES_MAX: u64 = 1 << 22;
 const IDS_MAX: u64 = 4 * BYTES_MAX;
 /// Ids that can be read in a row while one is asked for.
 const IDS_READ_MEANWHILE: u64 = 32;
+const TIMES_MAX: u32 = 20;
 const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
 
 #[cfg(test)]
@@ -271,14 +277,14 @@ mod tests {
     }
 
     #[test]
-    fn ids_that_cannot_be_read_are_tried_again_when_it_is_worth_it_once_more() {
+    fn ids_that_cannot_be_read_are_tried_again_when_it_is_worth_twice_as_much() {
         let unknown = KnownIds::new(false);
         (0..2).for_each(|_| unknown.was_in_vain(64));
         assert!(unknown.is_wished());
         unknown.begin(64);
         unknown.give_up();
         assert!(!unknown.is_new("default", "order-1"));
-        unknown.was_in_vain(64);
+        (0..3).for_each(|_| unknown.was_in_vain(64));
         assert!(!unknown.is_wished());
         unknown.was_in_vain(64);
         assert!(unknown.is_wished());
