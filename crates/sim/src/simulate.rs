@@ -62,35 +62,43 @@ async fn live(world: &Arc<World>) {
         }
     }
     actor::leave(world).await;
+    come_to_rest(world).await;
+    // Somebody who was not at home is still to be told.
+    let latest = world.clock.elapsed() + TOLD_MAX;
+    while world.host.owes_the_hook() && world.clock.elapsed() < latest {
+        world.wait(Duration::from_secs(5)).await;
+    }
+    world.note("world", "at rest");
+}
+
+/// Waits until all runs are closed, and still are a while later: closed runs have something to say to
+/// each other, and a job that nobody waits for may start one over.
+async fn come_to_rest(world: &World) {
     let latest = world.clock.elapsed() + REST_MAX;
+    let mut was_closed = false;
     loop {
         let open = oracle::open(world).await;
-        if open.is_empty() {
-            break;
+        if open.is_empty() && was_closed {
+            return;
         }
         if world.clock.elapsed() > latest {
             for run in open {
                 let workflow_id = run.execution.unwrap_or_default().workflow_id;
                 world.ledger.fault(&workflow_id, "it is still open");
             }
-            break;
+            return;
         }
         for run in open.iter().filter_map(|run| run.execution.as_ref()) {
             // It may have closed meanwhile, or have nothing to let go.
             let _ = oracle::unpause(world, &run.workflow_id, &run.run_id).await;
         }
-        actor::give_up(world).await;
-        end_crons(world, &open).await;
+        if !open.is_empty() {
+            actor::give_up(world).await;
+            end_crons(world, &open).await;
+        }
+        was_closed = open.is_empty();
         world.wait(Duration::from_secs(5)).await;
     }
-    // Closed runs still have something to say to each other.
-    world.wait(Duration::from_secs(5)).await;
-    // And so have they to somebody who was not at home.
-    let latest = world.clock.elapsed() + TOLD_MAX;
-    while world.host.owes_the_hook() && world.clock.elapsed() < latest {
-        world.wait(Duration::from_secs(5)).await;
-    }
-    world.note("world", "at rest");
 }
 
 /// What is started again and again is ended by hand.
