@@ -9,7 +9,7 @@ use std::{
 };
 
 use steadfast_store::{RunNumber, ShardNumber, Store};
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::Notify;
 
 use crate::{
     batch::Batches,
@@ -159,14 +159,7 @@ impl Engine {
         if !self.running.begin_stop() {
             return;
         }
-        let mailboxes = self.shared().mailboxes.get().map_or(&[][..], Vec::as_slice);
-        let mut stopping = Vec::new();
-        for mailbox in mailboxes {
-            let (stopped, wait) = oneshot::channel();
-            mailbox.send(Mail::Stop(stopped));
-            stopping.push(wait);
-        }
-        for wait in stopping {
+        for wait in self.shared().ask_all(Mail::Stop) {
             // A shard that is gone has nothing more to make durable.
             let _ = wait.await;
         }

@@ -15,7 +15,7 @@
 
 use std::sync::{
     PoisonError, RwLock,
-    atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
+    atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering},
 };
 
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
@@ -28,8 +28,8 @@ pub(crate) struct KnownIds {
     in_vain: AtomicU64,
     /// How often they could not be read.
     given_up: AtomicU32,
-    /// Whether the ids are to be read, and nobody has begun.
-    wish: AtomicBool,
+    /// [`NO_WISH`], [`WISH`] or [`READING`].
+    reading: AtomicU8,
 }
 
 #[derive(Debug)]
@@ -48,7 +48,7 @@ impl KnownIds {
             filters: RwLock::new(Filters { all, found: None }),
             in_vain: AtomicU64::new(0),
             given_up: AtomicU32::new(0),
-            wish: AtomicBool::new(false),
+            reading: AtomicU8::new(NO_WISH),
         }
     }
 
@@ -59,11 +59,8 @@ impl KnownIds {
         if let Some(found) = &filters.found {
             found.add(&marks);
         }
-        if let Some(all) = &filters.all
-            && all.add(&marks)
-            && filters.found.is_none()
-        {
-            self.wish.store(true, Ordering::Relaxed);
+        if filters.all.as_ref().is_some_and(|all| all.add(&marks)) {
+            self.wish();
         }
     }
 
@@ -82,14 +79,23 @@ impl KnownIds {
             return;
         }
         let filters = self.filters.read().unwrap_or_else(PoisonError::into_inner);
-        if filters.all.is_none() && filters.found.is_none() {
-            self.wish.store(true, Ordering::Relaxed);
+        if filters.all.is_none() {
+            self.wish();
         }
     }
 
-    /// Whether the ids are to be read. Whoever is told so has to, and nobody else is told.
+    /// Has the ids read, unless somebody does. Under the lock: who reads them changes the filters.
+    fn wish(&self) {
+        let _ = self.move_on(NO_WISH, WISH);
+    }
+
+    /// Whether the ids are to be read. Whoever is told so has to, and nobody else is told until then.
     pub(crate) fn is_wished(&self) -> bool {
-        self.wish.load(Ordering::Relaxed) && self.wish.swap(false, Ordering::Relaxed)
+        self.reading.load(Ordering::Relaxed) == WISH && self.move_on(WISH, READING).is_ok()
+    }
+
+    fn move_on(&self, from: u8, to: u8) -> Result<u8, u8> {
+        self.reading.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed)
     }
 
     /// Somebody begins to read all ids, at most so many. Those that are created from now on need not
@@ -114,6 +120,7 @@ impl KnownIds {
         if let Some(found) = filters.found.take() {
             filters.all = Some(found.until_twice());
         }
+        self.reading.store(NO_WISH, Ordering::Relaxed);
     }
 
     /// The ids could not be read. That is tried again when it is worth twice as much.
@@ -123,6 +130,7 @@ impl KnownIds {
         filters.all = filters.all.take().map(Filter::until_twice);
         self.given_up.fetch_add(1, Ordering::Relaxed);
         self.in_vain.store(0, Ordering::Relaxed);
+        self.reading.store(NO_WISH, Ordering::Relaxed);
     }
 }
 
@@ -205,6 +213,12 @@ impl Marks {
     }
 }
 
+/// Nobody has to read the ids.
+const NO_WISH: u8 = 0;
+/// They are to be read, and nobody has begun.
+const WISH: u8 = 1;
+/// Somebody reads them. A second one would begin anew what the first has found.
+const READING: u8 = 2;
 /// Words in a line of memory.
 const WORDS: usize = 8;
 const LINE_BYTES: u64 = 64;
@@ -274,6 +288,25 @@ mod tests {
         assert!(strangers(&known) < before / 4);
         fill(&known, 0..3 * BYTES_MIN);
         assert!(!known.is_wished(), "there are not twice as many");
+    }
+
+    #[test]
+    fn one_reads_the_ids_at_a_time() {
+        let known = KnownIds::new(true);
+        fill(&known, 0..2 * BYTES_MIN);
+        assert!(known.is_wished());
+        fill(&known, 2 * BYTES_MIN..3 * BYTES_MIN);
+        assert!(!known.is_wished(), "somebody is about to");
+        known.begin(u64::MAX);
+        fill(&known, 3 * BYTES_MIN..4 * BYTES_MIN);
+        assert!(!known.is_wished(), "somebody does");
+        known.end();
+
+        let unknown = KnownIds::new(false);
+        unknown.was_in_vain(1);
+        assert!(unknown.is_wished());
+        unknown.was_in_vain(1);
+        assert!(!unknown.is_wished(), "somebody is about to");
     }
 
     #[test]

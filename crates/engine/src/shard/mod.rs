@@ -197,10 +197,7 @@ impl Shard {
         self.submit();
         if let Some(stopped) = self.stopping.take() {
             // The last work is behind all others: when it is released, everything is durable.
-            self.sayings.push(Saying::free(Box::new(move || {
-                // Whoever wanted it stopped may have gone.
-                let _ = stopped.send(());
-            })));
+            self.tell_when_durable(stopped);
             self.next_work += 1;
             self.hand_in();
         }

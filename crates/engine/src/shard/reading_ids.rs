@@ -61,13 +61,7 @@ async fn read_ids(engine: Weak<Shared>) {
 /// Tells every shard. What to wait for.
 fn begin(shared: &Shared) -> Vec<oneshot::Receiver<()>> {
     shared.known_ids.begin(shared.numbers.given());
-    let mailboxes = shared.mailboxes.get().map_or(&[][..], Vec::as_slice);
-    let tell = mailboxes.iter().map(|mailbox| {
-        let (slot, wait) = oneshot::channel();
-        mailbox.send(Mail::WhenDurable(slot));
-        wait
-    });
-    tell.collect()
+    shared.ask_all(Mail::WhenDurable)
 }
 
 /// Ids in a page.

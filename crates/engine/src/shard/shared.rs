@@ -11,7 +11,7 @@ use std::{
 use steadfast_core::Timestamp;
 use steadfast_proto::workflowservice::PollActivityTaskQueueResponse;
 use steadfast_store::{RunNumber, ShardNumber, Store};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{
@@ -101,6 +101,20 @@ impl Shared {
         if let Some(mailbox) = self.mailbox(shard) {
             mailbox.send(mail);
         }
+    }
+
+    /// Sends a letter to every shard. What tells when it is done; at once if the shard is gone.
+    pub(crate) fn ask_all(
+        &self,
+        letter: impl Fn(oneshot::Sender<()>) -> Mail,
+    ) -> Vec<oneshot::Receiver<()>> {
+        let mailboxes = self.mailboxes.get().map_or(&[][..], Vec::as_slice);
+        let ask = |mailbox: &Mailbox| {
+            let (slot, wait) = oneshot::channel();
+            mailbox.send(letter(slot));
+            wait
+        };
+        mailboxes.iter().map(ask).collect()
     }
 
     /// The mailbox of the shard that owns a workflow id.
