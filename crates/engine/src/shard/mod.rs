@@ -15,6 +15,7 @@
 //! workflows go on meanwhile.
 
 mod again;
+mod alarm;
 mod cache;
 mod company;
 mod desk;
@@ -64,6 +65,7 @@ use crate::{
     error::Error,
     schedules::Schedules,
 };
+use alarm::Alarm;
 use due::{Due, Place};
 use trial::Trial;
 use watchers::Watchers;
@@ -160,20 +162,21 @@ impl Shard {
     /// Works until it is told to stop.
     pub(crate) async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<Mail>) {
         let mut letters = 0;
+        let mut alarm = Alarm::default();
         loop {
             self.recover();
             self.look_ahead();
             self.read_ids_if_wished();
             let looked = self.now();
-            let wait = self.due.next().since(looked);
-            let clock = Arc::clone(&self.shared.clock);
+            let at = self.due.next().clamp(looked, looked.after(LONGEST_SLEEP));
+            let clock = self.shared.clock.as_ref();
             let mail = tokio::select! {
                 biased;
                 mail = inbox.recv() => match mail {
                     None => break,
                     mail => mail,
                 },
-                () = clock.sleep(wait.min(LONGEST_SLEEP)) => None,
+                () = alarm.ring(clock, looked, at) => None,
             };
             // Where there were several at once, others are about to send more.
             if mail.is_some() && letters > 1 {
