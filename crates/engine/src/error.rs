@@ -201,12 +201,23 @@ impl From<Refused> for Error {
 
 impl From<steadfast_store::Error> for Error {
     fn from(error: steadfast_store::Error) -> Self {
-        let code = match error.outcome() {
-            steadfast_store::Outcome::Final => Code::Internal,
-            steadfast_store::Outcome::NotApplied | steadfast_store::Outcome::Unknown => {
-                Code::Unavailable
-            }
-        };
+        let code = if error.may_pass() { Code::Unavailable } else { Code::Internal };
         Self::new(code, error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use steadfast_store::Error as Store;
+
+    use super::*;
+
+    #[test]
+    fn who_asks_a_store_that_is_gone_may_ask_again() {
+        let fenced = Store::Fenced { shard: 1, held: 2, found: 3 };
+        for error in [Store::Closed, fenced, Store::Io("unplugged".to_owned())] {
+            assert_eq!(Error::from(error).code, Code::Unavailable);
+        }
+        assert_eq!(Error::from(Store::Rejected("a rule".to_owned())).code, Code::Internal);
     }
 }

@@ -71,4 +71,14 @@ impl Error {
             | Self::Closed => Outcome::Final,
         }
     }
+
+    /// Whether the same may be answered later, or by whoever owns the data then.
+    pub fn may_pass(&self) -> bool {
+        match self {
+            Self::Busy(_) | Self::Full(_) | Self::Io(_) | Self::Fenced { .. } | Self::Closed => {
+                true
+            }
+            Self::Damaged { .. } | Self::TooNew { .. } | Self::Rejected(_) => false,
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use steadfast_core::{Run, Timestamp};
-use steadfast_store::{Outcome, RunNumber, RunRows};
+use steadfast_store::{RunNumber, RunRows};
 use tokio::sync::{mpsc, oneshot};
 
 use super::job::{Address, Job};
@@ -65,10 +65,8 @@ pub(crate) enum LoadError {
 impl LoadError {
     /// Whether the same run may be readable later, or by whoever owns the data then.
     pub(crate) fn may_pass(&self) -> bool {
-        use steadfast_store::Error as Store;
         match self {
-            Self::Store(Store::Closed | Store::Fenced { .. }) => true,
-            Self::Store(error) => error.outcome() != Outcome::Final,
+            Self::Store(error) => error.may_pass(),
             Self::Unreadable(_) => false,
         }
     }
