@@ -83,7 +83,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     Setting {
         name: "commit-wait-ms",
         value: "COUNT",
-        default: "5",
+        default: "8",
         about: "How long a commit waits for more work, in milliseconds, while there is a lot of it; 0 \
                 is not at all",
         group: STORAGE,
