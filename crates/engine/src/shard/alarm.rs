@@ -3,8 +3,6 @@
 //! A busy shard turns thousands of times a second, and each time it is next due a little later. A wait
 //! that ends earlier does as well: the shard looks, finds nothing, and waits again.
 
-use std::fmt;
-
 use steadfast_core::Timestamp;
 
 use crate::clock::{Clock, Wait};
@@ -24,21 +22,12 @@ impl Alarm {
     }
 }
 
-impl fmt::Debug for Alarm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Alarm").field(&self.0.as_ref().map(|(rings, _)| rings)).finish()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::{
         future::Future as _,
         pin::pin,
-        sync::{
-            Arc,
-            atomic::{AtomicUsize, Ordering},
-        },
+        sync::atomic::{AtomicUsize, Ordering},
         task::{Context, Poll, Waker},
         time::Duration,
     };
@@ -64,16 +53,17 @@ mod tests {
         }
     }
 
+    #[derive(Default)]
     struct Turns {
         alarm: Alarm,
-        clock: Arc<Still>,
+        clock: Still,
     }
 
     impl Turns {
         /// Asks it to ring, and gives up unless it does. Tells that, and how many waits there were.
         fn turn(&mut self, now: i64, at: i64) -> (bool, usize) {
             let (now, at) = (Timestamp::from_secs(now), Timestamp::from_secs(at));
-            let ring = pin!(self.alarm.ring(self.clock.as_ref(), now, at));
+            let ring = pin!(self.alarm.ring(&self.clock, now, at));
             let rang = ring.poll(&mut Context::from_waker(Waker::noop())) == Poll::Ready(());
             (rang, self.clock.0.load(Ordering::Relaxed))
         }
@@ -81,7 +71,7 @@ mod tests {
 
     #[test]
     fn a_wait_is_kept_unless_it_would_end_too_late() {
-        let mut turns = Turns { alarm: Alarm::default(), clock: Arc::default() };
+        let mut turns = Turns::default();
         assert_eq!(turns.turn(10, 20), (false, 1));
         assert_eq!(turns.turn(11, 20), (false, 1));
         assert_eq!(turns.turn(12, 21), (false, 1), "it is woken for nothing, and waits again");
