@@ -236,8 +236,9 @@ impl Committer {
             if is_calm && !self.hot.is_empty() && linger.is_worth_it() {
                 self.linger(&mut inbox, &mut works, &mut linger).await;
             }
-            if pace.is_fast() && !self.limits.commit_wait.is_zero() {
-                self.clock.sleep(self.limits.commit_wait).await;
+            let wait = pace.wait(self.limits.commit_wait);
+            if !wait.is_zero() {
+                self.clock.sleep(wait).await;
                 self.take_waiting(&mut inbox, &mut works);
             }
             left = works.split_off(end_before_asides(&works));

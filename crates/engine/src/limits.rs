@@ -46,9 +46,9 @@ pub struct Limits {
     pub recovery_page_max: usize,
     /// How many pieces of work one commit holds at the most.
     pub commit_works_max: usize,
-    /// How long a commit waits for more work while a lot of it comes in. Workers elsewhere send
-    /// theirs all the time, and a page that many of them change is written once. Zero for workers in
-    /// this process: they wait for the commit themselves.
+    /// How long a commit waits at the most for more work while a lot of it comes in. Workers
+    /// elsewhere send theirs all the time, and a page that many of them change is written once. Zero
+    /// for workers in this process: they wait for the commit themselves.
     pub commit_wait: Duration,
     /// How many pieces of work a shard hands in ahead of what is durable.
     pub unreleased_works_max: u64,

@@ -79,7 +79,7 @@ impl Default for Config {
 
 /// Much of what a commit costs is the same for few changes and for many; while there are many, clients
 /// wait longer for their turn than for this.
-const COMMIT_WAIT: Duration = Duration::from_millis(8);
+const COMMIT_WAIT: Duration = Duration::from_millis(16);
 /// As users of SDKs know it.
 pub(crate) const CONTINUE_AS_NEW_INTERVAL: Duration = Duration::from_secs(1);
 

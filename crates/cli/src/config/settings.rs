@@ -83,9 +83,9 @@ pub(super) const SETTINGS: &[Setting] = &[
     Setting {
         name: "commit-wait-ms",
         value: "COUNT",
-        default: "8",
-        about: "How long a commit waits for more work, in milliseconds, while there is a lot of it; 0 \
-                is not at all",
+        default: "16",
+        about: "How long a commit waits for more work at the most, in milliseconds, while there is a \
+                lot of it; 0 is not at all",
         group: STORAGE,
         set: |it, text| {
             let wait = millis(text)?;
