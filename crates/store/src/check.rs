@@ -5,8 +5,11 @@ use std::collections::BTreeSet;
 use crate::{
     error::Error,
     filter::Value,
-    rows::{Batch, EventBatch, RunIdentity, RunWrite},
+    rows::{Batch, EventBatch, RunIdentity, RunWrite, VisibilityRow},
 };
+
+/// The status of a run that is running.
+const RUNNING: i32 = 1;
 
 /// Refuses a batch that breaks a rule which can be seen without looking at the store.
 pub(crate) fn batch(batch: &Batch) -> Result<(), Error> {
@@ -83,6 +86,10 @@ fn one(write: &RunWrite) -> Result<(), Error> {
         && row.identity != **identity
     {
         return refuse(write, "its visibility row names another run");
+    }
+    let is_wrong = |row: &VisibilityRow| row.status == RUNNING && row.close_time.is_some();
+    if write.visibility.as_deref().is_some_and(is_wrong) {
+        return refuse(write, "its visibility row has it running though it is closed");
     }
     events(write)
 }

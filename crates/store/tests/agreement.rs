@@ -277,7 +277,8 @@ fn visibility() -> impl Strategy<Value = VisibilityRow> {
         status,
         start_time: Timestamp(start),
         execution_time: Timestamp(start + 1),
-        close_time: close.map(Timestamp),
+        // A run that is running has not closed.
+        close_time: close.filter(|_| status != 1).map(Timestamp),
         history_length: start,
         parent: (start > 2).then(|| ("p".to_owned(), "q".to_owned())),
         search_values,

@@ -124,6 +124,15 @@ fn a_file_of_schema_3_is_read_whole() {
     is_read_whole(&file);
 }
 
+#[test]
+fn a_file_of_schema_4_is_read_whole() {
+    let file = golden("../v4/v4.db");
+    if !file.exists() && env::var_os("WRITE_GOLDEN").is_some() {
+        write_file(&file);
+    }
+    is_read_whole(&file);
+}
+
 fn is_read_whole(golden: &Path) {
     let folder = tempfile::tempdir().expect("a folder");
     let copy = folder.path().join("copy.db");

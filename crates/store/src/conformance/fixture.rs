@@ -136,6 +136,9 @@ pub(super) fn state(data: &str) -> StateRow {
 pub(super) fn listed(run: i64, change: impl FnOnce(&mut VisibilityRow)) -> RunWrite {
     let mut row = VisibilityRow { identity: identity(run), status: 1, ..VisibilityRow::default() };
     change(&mut row);
+    if row.close_time.is_some() && row.status == 1 {
+        row.status = 2;
+    }
     let identity = row.identity.clone();
     RunWrite { create: Some(identity.into()), visibility: Some(row.into()), ..create(run) }
 }

@@ -189,6 +189,43 @@ pub fn counts_by_status_come_in_order(backend: &dyn Backend) {
     assert_eq!(found.expect("a read"), [group(1, 3), group(2, 2), group(7, 1)]);
 }
 
+/// Runs of another namespace are not in it, and one that ends changes its group. There are open runs
+/// that are not running.
+pub fn counts_by_status_follow_what_happens(backend: &dyn Backend) {
+    let mut owner = Owner::of(backend);
+    let elsewhere = listed(4, |row| "elsewhere".clone_into(&mut row.identity.namespace));
+    owner.commit(vec![status(1, 1), status(2, 1), status(3, 8), elsewhere]);
+    let counted = |owner: &Owner| {
+        let found = wait(owner.store.count("ns".to_owned(), Filter::All, Some(Field::Status)));
+        let group = |group: Group| (group.value, group.count);
+        found.expect("a read").into_iter().map(group).collect::<Vec<_>>()
+    };
+    let of = |number, count| (Some(Value::Int(number)), count);
+    assert_eq!(counted(&owner), [of(1, 2), of(8, 1)]);
+    for (run, left) in [(1, vec![of(1, 1), of(2, 1), of(8, 1)]), (2, vec![of(2, 2), of(8, 1)])] {
+        let ended = VisibilityRow {
+            identity: identity(run),
+            status: 2,
+            close_time: Some(Timestamp(9)),
+            ..VisibilityRow::default()
+        };
+        owner.commit(vec![RunWrite { visibility: Some(ended.into()), ..write(run) }]);
+        assert_eq!(counted(&owner), left);
+    }
+}
+
+/// Lists rely on it.
+pub fn what_is_running_has_not_closed(backend: &dyn Backend) {
+    let mut owner = Owner::of(backend);
+    let mut run = status(1, 1);
+    let row = run.visibility.as_mut().expect("a row");
+    row.close_time = Some(Timestamp(9));
+    assert_eq!(
+        owner.refused(vec![run]),
+        "run 1: its visibility row has it running though it is closed"
+    );
+}
+
 /// First, without a value. A list counts under each of its values, once.
 pub fn counts_by_attribute_show_those_without(backend: &dyn Backend) {
     let mut owner = Owner::of(backend);

@@ -147,6 +147,8 @@ macro_rules! conformance_tests {
                     an_unknown_namespace_is_empty,
                     counts_add_up,
                     counts_by_status_come_in_order,
+                    counts_by_status_follow_what_happens,
+                    what_is_running_has_not_closed,
                     counts_by_attribute_show_those_without,
                     a_listing_sees_what_was_just_committed,
                 ]

@@ -12,6 +12,9 @@ use crate::{
     filter::{Compare, ErrorField, Field, Filter, Value},
 };
 
+/// The status of a run that is neither closed nor paused.
+const RUNNING: i64 = 1;
+
 /// Conditions that must all hold, and what is bound to them.
 #[derive(Debug, Default)]
 pub(super) struct Conditions {
@@ -113,6 +116,7 @@ impl Conditions {
         }
         let given = value::write(wanted);
         let sql = match compare {
+            Compare::Equal if *field == Field::Status => Self::status_is(&given),
             Compare::Equal if by_words(field) => "has_words({}, ?)",
             Compare::Equal => "{} = ?",
             Compare::NotEqual => return self.not_equal(field, given),
@@ -122,6 +126,15 @@ impl Conditions {
             Compare::GreaterOrEqual => "{} >= ?",
         };
         self.holds(field, sql, [given]);
+    }
+
+    /// With what else holds of a run of that status, which is what its index is by.
+    fn status_is(wanted: &Sql) -> &'static str {
+        match wanted {
+            Sql::Integer(RUNNING) => "({} = ? AND v.list_time = 9223372036854775807)",
+            Sql::Integer(_) => "({} = ? AND {} <> 1)",
+            Sql::Null | Sql::Real(_) | Sql::Text(_) | Sql::Blob(_) => "{} = ?",
+        }
     }
 
     /// Has some, but not this.

@@ -28,6 +28,14 @@ const COLUMNS: &str = "v.run, r.namespace, r.workflow_id, r.run_id, v.workflow_t
     v.state_transitions, v.parent_workflow_id, v.parent_run_id, v.root_workflow_id, v.root_run_id,
     v.memo, v.search_attributes";
 
+/// The number of a namespace; none if it has no runs.
+const NUMBER: &str = "(SELECT number FROM namespace_numbers WHERE namespace = ?)";
+
+/// What lists are ordered by: those that are open come first.
+pub(super) fn list_time(close_time: Option<Timestamp>) -> i64 {
+    close_time.map_or(i64::MAX, Timestamp::nanos)
+}
+
 /// One page of a listing.
 pub(super) fn list(
     db: &Connection,
@@ -40,8 +48,8 @@ pub(super) fn list(
     let from = Begin::choose(db, namespace, filter)?.from(&mut found, namespace, true);
     found.and(filter);
     if let Some(after) = after {
-        let close = after.close_time.map_or(i64::MAX, Timestamp::nanos);
-        let place = [close, after.start_time.nanos(), after.run.0].map(Sql::Integer);
+        let place =
+            [list_time(after.close_time), after.start_time.nanos(), after.run.0].map(Sql::Integer);
         found.and_sql("(v.list_time, v.start_time, v.run) < (?, ?, ?)", place);
     }
     let (condition, mut given) = found.into_parts();
@@ -60,6 +68,9 @@ pub(super) fn count(
     filter: &Filter,
     by: Option<&Field>,
 ) -> Result<Query, Fault> {
+    if let (Filter::All, Some(Field::Status)) = (filter, by) {
+        return Ok(count_by_status(namespace));
+    }
     let mut found = Conditions::new();
     let names = names_runs(filter) || by.is_some_and(names_run);
     let from = Begin::choose(db, namespace, filter)?.from(&mut found, namespace, names);
@@ -83,6 +94,20 @@ pub(super) fn count(
         ),
     };
     Ok(Query { sql, given })
+}
+
+/// All runs of a namespace by their status, from indexes alone: those that are running are in none by
+/// their status, and are the rest.
+fn count_by_status(namespace: &str) -> Query {
+    let here = "FROM visibility v WHERE v.namespace = (SELECT number FROM asked)";
+    let sql = format!(
+        "WITH asked AS (SELECT number FROM namespace_numbers WHERE namespace = ?),
+            others AS (SELECT v.status, count(*) AS runs {here} AND v.status <> 1 GROUP BY 1),
+            running AS (SELECT (SELECT count(*) {here}) - ifnull(sum(runs), 0) AS runs FROM others)
+        SELECT 1, runs FROM running WHERE runs > 0
+        UNION ALL SELECT status, runs FROM others ORDER BY 1"
+    );
+    Query { sql, given: vec![Sql::Text(namespace.to_owned())] }
 }
 
 /// A run with several values counts in the group of each.
@@ -166,7 +191,7 @@ impl Begin {
         let visibility = if names { named } else { "visibility v" };
         match self {
             Self::Namespace => {
-                found.and_sql("v.namespace = ?", namespace);
+                found.and_sql(&format!("v.namespace = {NUMBER}"), namespace);
                 visibility
             }
             Self::Runs => {
@@ -175,13 +200,12 @@ impl Begin {
             }
             Self::Errors => {
                 let [namespace] = namespace;
-                let sql = "+v.namespace = ? AND v.run IN (SELECT run FROM errors
-                    WHERE namespace = ?)";
-                found.and_sql(sql, [namespace.clone(), namespace]);
+                found.and_sql(&format!("+v.namespace = {NUMBER}"), [namespace.clone()]);
+                found.and_sql("v.run IN (SELECT run FROM errors WHERE namespace = ?)", [namespace]);
                 visibility
             }
             Self::Attribute(name, kind, wanted) => {
-                found.and_sql("+v.namespace = ?", namespace);
+                found.and_sql(&format!("+v.namespace = {NUMBER}"), namespace);
                 let sql = "v.run IN (SELECT run FROM search_attributes
                     WHERE name = ? AND kind = ? AND value = ?)";
                 found.and_sql(sql, [Sql::Text(name), Sql::Text(kind.to_owned()), wanted]);
@@ -256,7 +280,7 @@ mod tests {
     use rusqlite::{Connection, params_from_iter};
     use steadfast_retry::Timestamp;
 
-    use super::list;
+    use super::{Query, count, list};
     use crate::{
         filter::{Compare, Field, Filter, SearchType, Value},
         rows::{RunNumber, VisibilityPosition},
@@ -277,6 +301,10 @@ mod tests {
             (
                 equal(Field::Status, Value::Int(3)),
                 "visibility_by_status (namespace=? AND status=?)",
+            ),
+            (
+                equal(Field::Status, Value::Int(1)),
+                "visibility_by_time (namespace=? AND list_time=?)",
             ),
             (old, "visibility_by_time (namespace=? AND list_time<?)"),
         ];
@@ -312,10 +340,35 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_count_by_status_looks_at_no_row() {
+        let status = |number| Filter::Compare(Field::Status, Compare::Equal, Value::Int(number));
+        let table = [
+            (Filter::All, Some(Field::Status), "visibility_by_status (namespace=?)"),
+            (Filter::All, Some(Field::Status), "visibility_by_time (namespace=?)"),
+            (status(3), None, "visibility_by_status (namespace=? AND status=?)"),
+            (status(1), None, "visibility_by_time (namespace=? AND list_time=?)"),
+        ];
+        for (filter, by, index) in table {
+            let db = database();
+            let query = count(&db, "ns", &filter, by.as_ref()).expect("a query");
+            let plan = explain(&db, &query);
+            assert!(plan.contains(&format!("COVERING INDEX {index}")), "{filter:?}\n{plan}");
+        }
+    }
+
     fn plan(filter: &Filter, after: Option<VisibilityPosition>) -> String {
+        let db = database();
+        explain(&db, &list(&db, "ns", filter, after, 10).expect("a query"))
+    }
+
+    fn database() -> Connection {
         let mut db = Connection::open_in_memory().expect("a database");
         schema::migrate(&mut db).expect("the schema");
-        let query = list(&db, "ns", filter, after, 10).expect("a query");
+        db
+    }
+
+    fn explain(db: &Connection, query: &Query) -> String {
         let mut explain = db.prepare(&format!("EXPLAIN QUERY PLAN {}", query.sql)).expect("valid");
         let rows = explain.query_map(params_from_iter(&query.given), |row| row.get::<_, String>(3));
         rows.expect("a plan").collect::<Result<Vec<_>, _>>().expect("a plan").join("\n")

@@ -5,19 +5,20 @@ use rusqlite::{Connection, TransactionBehavior};
 use super::fault::Fault;
 
 /// The schema that this release reads and writes.
-pub(super) const VERSION: u32 = 3;
+pub(super) const VERSION: u32 = 4;
 
 /// "SDFT": what `file` and other tools tell our files by.
 pub(super) const APPLICATION_ID: i32 = 0x5344_4654;
 
 /// The tables, each with the schema that brought it; a file that lacks one is damaged.
-const TABLES: [(&str, u32); 13] = [
+const TABLES: [(&str, u32); 14] = [
     ("attempt_counts", 1),
     ("attempts", 1),
     ("commits", 1),
     ("errors", 3),
     ("events", 1),
     ("items", 1),
+    ("namespace_numbers", 4),
     ("namespaces", 1),
     ("runs", 1),
     ("search_attributes", 1),
@@ -28,10 +29,11 @@ const TABLES: [(&str, u32); 13] = [
 ];
 
 /// Never change one that was released: add another.
-const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 4] = [
     include_str!("schema/0001_initial.sql"),
     include_str!("schema/0002_retried.sql"),
     include_str!("schema/0003_errors.sql"),
+    include_str!("schema/0004_lists.sql"),
 ];
 
 /// Brings the file to [`VERSION`], all of it or nothing.

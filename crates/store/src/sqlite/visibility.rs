@@ -22,19 +22,20 @@ pub(super) fn put(
     write: &RunWrite,
     row: &VisibilityRow,
 ) -> Result<(), Fault> {
-    let sql = "INSERT INTO visibility (run, namespace, workflow_type, task_queue, status,
-            start_time, execution_time, close_time, history_length, history_size,
-            state_transitions, parent_workflow_id, parent_run_id, root_workflow_id, root_run_id,
-            memo, search_attributes)
-        VALUES (?1, (SELECT namespace FROM runs WHERE id = ?1), ?2, ?3, ?4,
-            ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
-        ON CONFLICT (run) DO UPDATE SET workflow_type = ?2, task_queue = ?3, status = ?4,
+    const UPDATE: &str = "UPDATE visibility SET workflow_type = ?2, task_queue = ?3, status = ?4,
             start_time = ?5, execution_time = ?6, close_time = ?7, history_length = ?8,
             history_size = ?9, state_transitions = ?10, parent_workflow_id = ?11,
             parent_run_id = ?12, root_workflow_id = ?13, root_run_id = ?14, memo = ?15,
-            search_attributes = ?16";
+            search_attributes = ?16, list_time = ?17
+        WHERE run = ?1";
+    const INSERT: &str = "INSERT INTO visibility (run, workflow_type, task_queue, status,
+            start_time, execution_time, close_time, history_length, history_size,
+            state_transitions, parent_workflow_id, parent_run_id, root_workflow_id, root_run_id,
+            memo, search_attributes, list_time, namespace)
+        SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, number
+        FROM runs JOIN namespace_numbers USING (namespace) WHERE id = ?1";
     let (parent, root) = (row.parent.as_ref(), row.root.as_ref());
-    statements.get(sql)?.execute(params![
+    let given = params![
         write.run.0,
         row.workflow_type,
         row.task_queue,
@@ -51,12 +52,26 @@ pub(super) fn put(
         root.map(|(_, run_id)| run_id),
         row.memo,
         row.search_attributes,
-    ])?;
+        query::list_time(row.close_time),
+    ];
+    let is_there = write.create.is_none() && statements.get(UPDATE)?.execute(given)? == 1;
+    if !is_there && statements.get(INSERT)?.execute(given)? == 0 {
+        number_namespace(statements, write.run)?;
+        statements.get(INSERT)?.execute(given)?;
+    }
     if write.create.is_none() {
         let sql = "DELETE FROM search_attributes WHERE run = ?1";
         statements.get(sql)?.execute([write.run.0])?;
     }
     put_values(statements, write.run, &row.search_values)
+}
+
+/// Gives the namespace of a run a number: it is the first of its namespace.
+fn number_namespace(statements: &mut Statements<'_>, run: RunNumber) -> Result<(), Fault> {
+    let sql = "INSERT INTO namespace_numbers (namespace)
+        SELECT namespace FROM runs WHERE id = ?1";
+    statements.get(sql)?.execute([run.0])?;
+    Ok(())
 }
 
 pub(super) fn list(
