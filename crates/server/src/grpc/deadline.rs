@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName};
 
 /// How long the caller of a request waits, if it says so in a way that can be read.
 pub(super) fn of(headers: &HeaderMap) -> Option<Duration> {
-    read(headers.get("grpc-timeout")?.to_str().ok()?)
+    read(headers.get(&TIMEOUT)?.to_str().ok()?)
 }
 
 /// How long to work on an answer for somebody who waits for `span`: the answer has to travel, too.
@@ -31,6 +31,8 @@ fn read(text: &str) -> Option<Duration> {
         _ => None,
     }
 }
+
+static TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
 
 /// The least that an answer is given to travel, where there is as much.
 const TRAVEL_MIN: Duration = Duration::from_millis(100);

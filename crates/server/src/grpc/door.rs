@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use http::{HeaderMap, header::AUTHORIZATION};
+use http::{HeaderMap, HeaderName, header::AUTHORIZATION};
 use steadfast_engine::{Engine, Error};
 use tonic::{Code, Status};
 
@@ -94,11 +94,11 @@ const NO_TIME: &str = "the call came with no time left (grpc-timeout is 0): noth
 /// Whether the caller may be a worker: an SDK says so by its name, and so do programs for people, which
 /// want to see what is written.
 fn is_sdk(headers: &HeaderMap) -> bool {
-    let name = headers.get(CLIENT_NAME).and_then(|name| name.to_str().ok());
+    let name = headers.get(&CLIENT_NAME).and_then(|name| name.to_str().ok());
     name.is_some_and(|name| name.starts_with("temporal-") && !FOR_PEOPLE.contains(&name))
 }
 
-const CLIENT_NAME: &str = "client-name";
+static CLIENT_NAME: HeaderName = HeaderName::from_static("client-name");
 const FOR_PEOPLE: [&str; 2] = ["temporal-cli", "temporal-ui"];
 
 impl Call {

@@ -1,6 +1,6 @@
 //! Messages as gRPC frames them: whether it is compressed, its length, the message.
 
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName};
 use http_body_util::BodyExt as _;
 use hyper::body::{Body, Bytes};
 use steadfast_proto::prost::{
@@ -114,10 +114,10 @@ fn parse(bytes: &[u8]) -> Result<Option<(Prefix, &[u8])>, Status> {
     }
 }
 
-/// A message to send, compressed if it is long and whoever asked can read that.
-pub(super) fn send<M: Message>(message: &M, takes_gzip: bool) -> Result<(Bytes, bool), Status> {
+/// A message to send, compressed if it is long and whoever asked with these headers can read that.
+pub(super) fn send<M: Message>(message: &M, asked: &HeaderMap) -> Result<(Bytes, bool), Status> {
     let length = message.encoded_len();
-    let is_packed = takes_gzip && length >= PACKED_FROM;
+    let is_packed = length >= PACKED_FROM && takes_gzip(asked);
     if is_packed {
         let packed = gzip::pack(&message.encode_to_vec())
             .map_err(|error| Status::internal(format!("an answer was not compressed: {error}")))?;
@@ -140,13 +140,13 @@ fn prefixed(flag: u8, length: usize) -> Result<BytesMut, Status> {
 }
 
 /// Whether the sender of these headers can read gzip.
-pub(super) fn takes_gzip(headers: &HeaderMap) -> bool {
+fn takes_gzip(headers: &HeaderMap) -> bool {
     let named = headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
     named.is_some_and(|named| named.split(',').any(|it| it.trim() == GZIP))
 }
 
 fn check_encoding(headers: &HeaderMap) -> Result<(), Status> {
-    match headers.get(ENCODING) {
+    match headers.get(&ENCODING) {
         Some(encoding) if encoding == GZIP => Ok(()),
         Some(encoding) if encoding != "identity" => {
             let mut status = Status::unimplemented(format!(
@@ -176,7 +176,7 @@ fn several() -> Status {
 }
 
 /// How a message is compressed.
-pub(super) const ENCODING: &str = "grpc-encoding";
+pub(super) static ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");
 const ACCEPT_ENCODING: &str = "grpc-accept-encoding";
 pub(super) const GZIP: &str = "gzip";
 
@@ -221,7 +221,7 @@ mod tests {
             .collect();
         let mut headers = HeaderMap::new();
         if let Some(encoding) = encoding {
-            headers.insert(ENCODING, encoding.parse().unwrap());
+            headers.insert(&ENCODING, encoding.parse().unwrap());
         }
         Framed::receive(StreamBody::new(iter(pieces))).await?.read(&headers)
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName};
 use steadfast_engine::{ATTEMPT_KEYS, Engine, LEAVES, SILENCE_LONGEST, SILENCE_MAX};
 
 /// A caller that wants the idempotency keys and fences of its attempts.
@@ -13,6 +13,9 @@ pub(super) struct OwnWorker {
     /// Whether it leaves the attempt that it speaks of to somebody else.
     leaves: bool,
 }
+
+/// What such a caller is told by.
+static OWN: HeaderName = HeaderName::from_static(ATTEMPT_KEYS);
 
 /// Why metadata cannot be understood.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
@@ -26,12 +29,12 @@ pub(super) struct BadSilence {
 
 /// Reads who calls, if it is such a worker.
 pub(super) fn of(headers: &HeaderMap) -> Result<Option<OwnWorker>, BadSilence> {
-    let says = |name| headers.get(name).is_some_and(|said| said == "true");
-    if !says(ATTEMPT_KEYS) {
+    let is_true = |said: &http::HeaderValue| said == "true";
+    if !headers.get(&OWN).is_some_and(is_true) {
         return Ok(None);
     }
     let silence_max = headers.get(SILENCE_MAX).map(silence).transpose()?.unwrap_or_default();
-    Ok(Some(OwnWorker { silence_max, leaves: says(LEAVES) }))
+    Ok(Some(OwnWorker { silence_max, leaves: headers.get(LEAVES).is_some_and(is_true) }))
 }
 
 impl OwnWorker {

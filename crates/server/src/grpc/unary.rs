@@ -51,7 +51,7 @@ pub(super) async fn asked<Q: Message + Default>(
 
 /// Says how it went to whoever asked with these headers.
 pub(super) fn say<A: Message>(answer: Result<A, Status>, asked: &HeaderMap) -> Response<Answer> {
-    let framed = answer.and_then(|answer| frame::send(&answer, frame::takes_gzip(asked)));
+    let framed = answer.and_then(|answer| frame::send(&answer, asked));
     match framed {
         Ok((message, is_packed)) => well(message, is_packed),
         Err(status) => status.into_http().map(|()| Answer::End),
@@ -63,7 +63,7 @@ fn well(message: Bytes, is_packed: bool) -> Response<Answer> {
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, GRPC);
     if is_packed {
-        headers.insert(ENCODING, HeaderValue::from_static(GZIP));
+        headers.insert(&ENCODING, HeaderValue::from_static(GZIP));
     }
     response
 }
