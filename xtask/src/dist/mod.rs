@@ -8,6 +8,8 @@
 //! made fast, all others are put away and made small. The counts are of this tree and this
 //! compiler, so they are made anew each time and never kept.
 
+mod c;
+
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -16,6 +18,7 @@ use std::{
 
 use anyhow::{Context as _, Result, ensure};
 
+use self::c::Purpose;
 use crate::{command, tree};
 
 /// As many workflows of each shape as show what is often done.
@@ -32,14 +35,21 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     let host = host()?;
     let merge = profdata(&host)?;
     let folder = tree::root().join("target/dist");
-    let counts = folder.join("counts");
-    if counts.exists() {
-        fs::remove_dir_all(&counts).context("removing the counts of the time before")?;
+    let (counts, counts_of_c) = (folder.join("counts"), folder.join("counts-of-c"));
+    for folder in [&counts, &counts_of_c] {
+        if folder.exists() {
+            fs::remove_dir_all(folder).context("removing the counts of the time before")?;
+        }
+        fs::create_dir_all(folder).context("making a folder for the counts")?;
     }
-    fs::create_dir_all(&counts).context("making a folder for the counts")?;
+    forget_c(&host, &folder)?;
+    let counts_c = c::can_count()?;
+    let compiler = |purpose| counts_c.then(|| c::compiler(purpose, &counts_of_c)).transpose();
 
     println!("== dist: a build that counts");
-    let counting = build(&host, &folder, &[flag("-Cprofile-generate=", &counts)])?;
+    let mut flags = vec![flag("-Cprofile-generate=", &counts)];
+    flags.extend(counts_c.then(|| "-Clink-arg=-lgcov".to_owned()));
+    let counting = build(&host, &folder, &flags, compiler(Purpose::Count)?)?;
     println!("== dist: driving it");
     drive(&counting, &folder)?;
     let merged = folder.join("counts.profdata");
@@ -49,7 +59,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     println!("== dist: the build");
     let mut flags = vec![flag("-Cprofile-use=", &merged)];
     flags.extend(LAID_OUT.iter().map(|&flag| flag.to_owned()));
-    let built = build(&host, &folder, &flags)?;
+    let built = build(&host, &folder, &flags, compiler(Purpose::Use)?)?;
     let given = folder.join("steadfast");
     fs::copy(built, &given).context("putting the binary where it is found")?;
     println!("== dist: {}", given.display());
@@ -58,15 +68,27 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
 
 /// Builds the server in a folder of its own. Flags are for the target alone, which is why it is
 /// named: build scripts and macros are not counted.
-fn build(host: &str, folder: &Path, flags: &[String]) -> Result<PathBuf> {
+fn build(host: &str, folder: &Path, flags: &[String], cc: Option<PathBuf>) -> Result<PathBuf> {
     let args = ["build", "--release", "--locked", "--bin", "steadfast", "--target", host];
     command::done(
         command::cargo(&args)
             .current_dir(tree::root())
             .env("CARGO_TARGET_DIR", folder)
-            .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}")),
+            .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"))
+            .envs(cc.map(|program| (format!("CC_{}", host.replace('-', "_")), program))),
     )?;
     Ok(folder.join(host).join("release/steadfast"))
+}
+
+/// Has C compiled anew: cargo would not see that its counts are others.
+fn forget_c(host: &str, folder: &Path) -> Result<()> {
+    let packages = c::PACKAGES.iter().flat_map(|name| ["--package", name]);
+    command::done(
+        command::cargo(&["clean", "--quiet", "--release", "--locked", "--target", host])
+            .args(packages)
+            .current_dir(tree::root())
+            .env("CARGO_TARGET_DIR", folder),
+    )
 }
 
 /// Has the load generator start the server, drive it and stop it, once for each of its cases.

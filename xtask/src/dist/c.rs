@@ -1,0 +1,69 @@
+//! C in the server that is worth counting: the database and the allocator.
+//!
+//! Cargo has no say in how build scripts compile C, but they ask for a compiler by name. What they
+//! get is a script that adds flags for these sources and leaves all others alone.
+
+use std::{
+    fmt::Write as _,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context as _, Result};
+
+use crate::command;
+
+/// The packages that they are in.
+pub(super) const PACKAGES: [&str; 2] = ["libsqlite3-sys", "libmimalloc-sys"];
+
+/// The sources, by the end of their path, and what their counts are called.
+const COUNTED: [(&str, &str); 2] = [("sqlite3/sqlite3.c", "sqlite3"), ("src/static.c", "static")];
+
+/// What C is compiled for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Purpose {
+    /// To count which ways are taken.
+    Count,
+    /// To be laid out after the counts.
+    Use,
+}
+
+impl Purpose {
+    fn program(self) -> &'static str {
+        match self {
+            Self::Count => "cc-count",
+            Self::Use => "cc-use",
+        }
+    }
+
+    /// Counts would be called after the object file, which is elsewhere in each build. To find none
+    /// is an error, because it would not be seen otherwise.
+    fn flags(self, folder: &Path, counts: &str) -> String {
+        let purpose = match self {
+            Self::Count => "-fprofile-generate -fprofile-update=atomic",
+            Self::Use => "-fprofile-use -Werror=missing-profile",
+        };
+        format!("{purpose} -dumpdir '{}/' -dumpbase {counts}", folder.display())
+    }
+}
+
+/// Whether the compiler of this machine is the one that these flags are for. Another compiles C as
+/// always.
+pub(super) fn can_count() -> Result<bool> {
+    Ok(command::said(Command::new("cc").arg("--version"))?.contains("Free Software Foundation"))
+}
+
+/// Makes the compiler for this purpose, with the counts in `folder`.
+pub(super) fn compiler(purpose: Purpose, folder: &Path) -> Result<PathBuf> {
+    let mut script = String::from("#!/bin/sh\nfor arg; do\n  case \"$arg\" in\n");
+    for (source, counts) in COUNTED {
+        let flags = purpose.flags(folder, counts);
+        writeln!(script, "    *{source}) exec cc \"$@\" {flags} ;;")?;
+    }
+    script.push_str("  esac\ndone\nexec cc \"$@\"\n");
+    let path = folder.join(purpose.program());
+    fs::write(&path, script).context("writing a compiler")?;
+    command::done(Command::new("chmod").arg("+x").arg(&path))?;
+    Ok(path)
+}
