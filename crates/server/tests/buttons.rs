@@ -208,7 +208,8 @@ async fn a_schedule_is_paused_set_going_and_triggered() {
     };
     client.create_schedule(create).await.expect("created");
     let (_, page) = world.get(schedules, "").await;
-    assert!(page.contains("hourly &lt;1&gt;") && page.contains("min"), "{page}");
+    assert!(page.contains("hourly &lt;1&gt;"), "{page}");
+    assert!(page.contains(r#":00:00.000Z">in "#), "when it comes next, on the hour: {page}");
     assert_eq!(press(&world, schedules, "pause", &[]).await, schedules);
     let (_, page) = world.get(schedules, "").await;
     assert!(page.contains(">Paused<") && page.contains("paused in the browser"), "{page}");
