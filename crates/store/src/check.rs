@@ -5,11 +5,8 @@ use std::collections::BTreeSet;
 use crate::{
     error::Error,
     filter::Value,
-    rows::{Batch, EventBatch, RunIdentity, RunWrite, VisibilityRow},
+    rows::{Batch, EventBatch, RUNNING, RunIdentity, RunWrite, VisibilityRow},
 };
-
-/// The status of a run that is running.
-const RUNNING: i32 = 1;
 
 /// Refuses a batch that breaks a rule which can be seen without looking at the store.
 pub(crate) fn batch(batch: &Batch) -> Result<(), Error> {

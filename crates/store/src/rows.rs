@@ -227,6 +227,9 @@ pub struct RunRows {
     pub items: Vec<Item>,
 }
 
+/// The status of a run that is running: neither closed nor paused.
+pub(crate) const RUNNING: i32 = 1;
+
 /// The row that lists and counts are made from.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VisibilityRow {

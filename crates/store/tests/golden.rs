@@ -117,11 +117,7 @@ fn a_file_of_schema_1_is_read_whole() {
 
 #[test]
 fn a_file_of_schema_3_is_read_whole() {
-    let file = golden("../v3/v3.db");
-    if !file.exists() && env::var_os("WRITE_GOLDEN").is_some() {
-        write_file(&file);
-    }
-    is_read_whole(&file);
+    is_read_whole(&golden("../v3/v3.db"));
 }
 
 #[test]

@@ -12,8 +12,8 @@ use std::{
 use crate::{
     error::Error,
     rows::{
-        Batch, Lease, Lookup, RunIdentity, RunNumber, RunRows, RunWrite, ShardNumber, StateRow,
-        VisibilityRow,
+        Batch, Lease, Lookup, RUNNING, RunIdentity, RunNumber, RunRows, RunWrite, ShardNumber,
+        StateRow, VisibilityRow,
     },
     store::{Answer, Store},
 };
@@ -136,7 +136,7 @@ pub(super) fn state(data: &str) -> StateRow {
 pub(super) fn listed(run: i64, change: impl FnOnce(&mut VisibilityRow)) -> RunWrite {
     let mut row = VisibilityRow { identity: identity(run), status: 1, ..VisibilityRow::default() };
     change(&mut row);
-    if row.close_time.is_some() && row.status == 1 {
+    if row.close_time.is_some() && row.status == RUNNING {
         row.status = 2;
     }
     let identity = row.identity.clone();

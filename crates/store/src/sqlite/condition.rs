@@ -10,10 +10,8 @@ use super::value;
 use crate::{
     compare::{Family, by_words, comparable},
     filter::{Compare, ErrorField, Field, Filter, Value},
+    rows::RUNNING,
 };
-
-/// The status of a run that is neither closed nor paused.
-const RUNNING: i64 = 1;
 
 /// Conditions that must all hold, and what is bound to them.
 #[derive(Debug, Default)]
@@ -131,7 +129,9 @@ impl Conditions {
     /// With what else holds of a run of that status, which is what its index is by.
     fn status_is(wanted: &Sql) -> &'static str {
         match wanted {
-            Sql::Integer(RUNNING) => "({} = ? AND v.list_time = 9223372036854775807)",
+            Sql::Integer(status) if *status == i64::from(RUNNING) => {
+                "({} = ? AND v.list_time = 9223372036854775807)"
+            }
             Sql::Integer(_) => "({} = ? AND {} <> 1)",
             Sql::Null | Sql::Real(_) | Sql::Text(_) | Sql::Blob(_) => "{} = ?",
         }
