@@ -83,8 +83,8 @@ impl Engine {
     /// Opens an engine on a store: from now on it owns the data. It serves at once; what waited
     /// is brought back meanwhile.
     pub async fn open(store: Arc<dyn Store>, options: Options) -> Result<Self, OpenError> {
-        let shards = options.shards.max(1);
-        let lease = store.acquire(shards, options.owner).await?;
+        let lease = store.acquire(options.shards.max(1), options.owner).await?;
+        let shards = lease.shards;
         let limits = Arc::new(options.limits);
         let hands: Arc<Hands> = Arc::default();
         let shared = Arc::new(Shared {

@@ -62,9 +62,9 @@ pub(crate) fn unknown_shard(shard: u32) -> Error {
     Error::Rejected(format!("there is no shard {shard}"))
 }
 
-/// The error for a number of shards that is not the one fixed at the beginning.
-pub(crate) fn other_shards(found: u32, asked: u32) -> Error {
-    Error::Rejected(format!("the store has {found} shards, {asked} were asked for"))
+/// The error for a store that is to have no shards.
+pub(crate) fn no_shards() -> Error {
+    Error::Rejected("a store has one shard at least, 0 were asked for".to_owned())
 }
 
 /// The error for a namespace whose name another one has.

@@ -22,6 +22,8 @@ pub struct Epoch(pub u64);
 /// What an owner is given with its shards.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Lease {
+    /// How many shards there are: as many as were asked for when the store was new.
+    pub shards: u32,
     /// The epoch that its commits must name.
     pub epoch: Epoch,
     /// The first run number that nobody has used yet.

@@ -36,8 +36,8 @@ pub enum Order {
 /// Reads see every commit that was acknowledged before they were asked for.
 pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// Takes over all shards under a new epoch: commits of any earlier owner are refused from now
-    /// on. The number of shards is fixed by the first call on a fresh store; later calls must
-    /// name the same number or are [`Rejected`](Error::Rejected).
+    /// on. A fresh store gets the number of shards that the first call names, and keeps it whatever later
+    /// calls name: the lease says how many there are. None at all is [`Rejected`](Error::Rejected).
     fn acquire(&self, shards: u32, owner: String) -> Answer<'_, Lease>;
 
     /// Makes all of `batch` durable, or none of it. When it answers `Ok`, a power cut loses

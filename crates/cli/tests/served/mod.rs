@@ -185,6 +185,53 @@ fn flags_come_before_the_environment_and_that_before_the_file() {
 }
 
 #[test]
+fn a_file_keeps_its_number_of_shards_and_what_is_in_it() {
+    let db = folder("serve_shards").join("a.db");
+    let serve = |flags: &[&str]| Serving::start(steadfast(&FREE).args(flags).arg("--db").arg(&db));
+    let run = |serving: &Serving, args: &[&str]| {
+        let output = steadfast(args).args(["--address", serving.said("gRPC")]).output();
+        let output = output.expect("the binary starts");
+        assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let first = serve(&["--shards", "7"]);
+    for id in ["a", "b", "c", "d", "e"] {
+        run(&first, &["workflow", "start", "--type", "T", "-t", "q", "-w", id]);
+    }
+    first.stop();
+    for flags in [&[][..], &["--shards", "2"]] {
+        let later = serve(flags);
+        let cluster = run(&later, &["operator", "cluster", "describe"]);
+        let shards = cluster.lines().find_map(|line| line.strip_prefix("Shards"));
+        assert_eq!(shards.map(str::trim), Some("7"), "{cluster}");
+        for id in ["a", "b", "c", "d", "e"] {
+            run(&later, &["workflow", "signal", "-w", id, "--name", "hello"]);
+        }
+        later.stop();
+    }
+}
+
+/// It was not written by a server, so that it is refused thereafter.
+#[test]
+fn data_of_an_older_release_is_brought_up_with_a_word() {
+    let db = folder("serve_older").join("a.db");
+    let old = concat!(env!("CARGO_MANIFEST_DIR"), "/../store/tests/golden/v3/v3.db");
+    fs::copy(old, &db).expect("a copy");
+    let errors = || {
+        let output = steadfast(&FREE).arg("--db").arg(&db).output().expect("the binary starts");
+        text(&output.stderr)
+    };
+    let first = errors();
+    assert!(
+        first.contains("WARN") && first.contains("bringing the data to a newer schema"),
+        "{first}"
+    );
+    assert!(first.contains("from=3 to="), "{first}");
+    let second = errors();
+    assert!(second.starts_with("error: cannot start on the data"), "{second}");
+}
+
+#[test]
 fn keys_that_were_made_are_asked_for() {
     let (key, keys) = made_key("*", "read");
     let db = folder("serve_keys").join("a.db");

@@ -65,9 +65,12 @@ pub fn one_lost_shard_fences_the_batch(backend: &dyn Backend) {
 
 /// A workflow id belongs to one shard for ever.
 pub fn the_number_of_shards_is_fixed_at_first(backend: &dyn Backend) {
+    let owner = Owner::of(backend);
+    for asked in [1, SHARDS, SHARDS + 1] {
+        let lease = wait(owner.store.acquire(asked, "another".to_owned())).expect("a lease");
+        assert_eq!(lease.shards, SHARDS);
+    }
     let mut owner = Owner::of(backend);
-    let error = wait(owner.store.acquire(SHARDS + 1, "another".to_owned()));
-    assert!(matches!(error, Err(Error::Rejected(_))), "{error:?}");
     owner.commit(vec![create(1)]);
 }
 
@@ -91,7 +94,8 @@ pub fn a_shard_that_does_not_exist_is_refused(backend: &dyn Backend) {
 /// The next owner goes on where the last one stopped.
 pub fn a_lease_says_where_to_go_on(backend: &dyn Backend) {
     let mut first = Owner::of(backend);
-    let expected = Lease { epoch: first.lease.epoch, next_run: RunNumber(1), last_commit: 0 };
+    let Lease { epoch, .. } = first.lease;
+    let expected = Lease { shards: SHARDS, epoch, next_run: RunNumber(1), last_commit: 0 };
     assert_eq!(first.lease, expected);
     first.commit(vec![create(1), create(2)]);
     first.commit(vec![]);

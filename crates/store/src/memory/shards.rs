@@ -9,14 +9,16 @@ use crate::{
 
 impl Data {
     pub(super) fn acquire(&mut self, shards: u32) -> Result<Lease, Error> {
-        let found = u32::try_from(self.shards.len()).unwrap_or(u32::MAX);
-        if shards == 0 || (found != 0 && found != shards) {
-            return Err(check::other_shards(found, shards));
+        if shards == 0 {
+            return Err(check::no_shards());
         }
+        let found = u32::try_from(self.shards.len()).unwrap_or(u32::MAX);
+        let shards = if found == 0 { shards } else { found };
         let newest = self.shards.iter().max().copied().unwrap_or_default();
         let epoch = Epoch(newest.0 + 1);
         self.shards = (0..shards).map(|_| epoch).collect();
-        Ok(Lease { epoch, next_run: RunNumber(self.last_run + 1), last_commit: self.last_commit })
+        let next_run = RunNumber(self.last_run + 1);
+        Ok(Lease { shards, epoch, next_run, last_commit: self.last_commit })
     }
 
     /// Refuses a batch whose owner has lost one of its shards.

@@ -36,14 +36,23 @@ const MIGRATIONS: [&str; 4] = [
     include_str!("schema/0004_lists.sql"),
 ];
 
-/// Brings the file to [`VERSION`], all of it or nothing.
+/// Brings the file to [`VERSION`], all of it or nothing. Says so of one that has data: it may take a
+/// while, and there is no way back.
 pub(super) fn migrate(db: &mut Connection) -> Result<(), Fault> {
     if version(db)? == VERSION {
         return Ok(());
     }
     let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Asked again under the lock: another process may have migrated in the meantime.
-    let done = usize::try_from(version(&tx)?).unwrap_or(usize::MAX);
+    let from = version(&tx)?;
+    if (1..VERSION).contains(&from) {
+        tracing::warn!(
+            from,
+            to = VERSION,
+            "bringing the data to a newer schema, which older releases cannot read; much of it takes a while"
+        );
+    }
+    let done = usize::try_from(from).unwrap_or(usize::MAX);
     for migration in MIGRATIONS.iter().skip(done) {
         tx.execute_batch(migration)?;
     }

@@ -14,9 +14,10 @@ pub(super) fn acquire(db: &mut Connection, shards: u32, owner: &str) -> Result<L
     let (found, newest) = tx
         .prepare_cached("SELECT count(*), ifnull(max(epoch), 0) FROM shards")?
         .query_row((), |row| Ok((row.get::<_, u32>(0)?, row.get::<_, i64>(1)?)))?;
-    if shards == 0 || (found != 0 && found != shards) {
-        return Err(check::other_shards(found, shards).into());
+    if shards == 0 {
+        return Err(check::no_shards().into());
     }
+    let shards = if found == 0 { shards } else { found };
     let epoch = newest + 1;
     {
         let sql = "INSERT OR REPLACE INTO shards (shard, epoch, owner) VALUES (?1, ?2, ?3)";
@@ -28,7 +29,7 @@ pub(super) fn acquire(db: &mut Connection, shards: u32, owner: &str) -> Result<L
     let (last_commit, last_run) = progress(&tx)?;
     tx.commit()?;
     let epoch = Epoch(number::unsigned("epoch", epoch)?);
-    Ok(Lease { epoch, next_run: RunNumber(last_run + 1), last_commit })
+    Ok(Lease { shards, epoch, next_run: RunNumber(last_run + 1), last_commit })
 }
 
 pub(super) fn last_commit(db: &mut Connection) -> Result<u64, Fault> {
