@@ -23,6 +23,17 @@ pub enum Error {
         /// The epoch in the store.
         found: u64,
     },
+    /// Another process has the file open, and is alive. It was not changed.
+    #[error(
+        "{path} is open in another process{}: stop that one first, or use another file",
+        process.map(|id| format!(" (process id {id})")).unwrap_or_default()
+    )]
+    InUse {
+        /// Which file.
+        path: String,
+        /// Which process, if that is known.
+        process: Option<u32>,
+    },
     /// The file is not a healthy database of ours. Restore a backup; it was not changed.
     #[error("{path} is damaged and was not opened: {reason}")]
     Damaged {
@@ -65,6 +76,7 @@ impl Error {
             Self::Busy(_) | Self::Full(_) => Outcome::NotApplied,
             Self::Io(_) => Outcome::Unknown,
             Self::Fenced { .. }
+            | Self::InUse { .. }
             | Self::Damaged { .. }
             | Self::TooNew { .. }
             | Self::Rejected(_)
@@ -75,9 +87,12 @@ impl Error {
     /// Whether the same may be answered later, or by whoever owns the data then.
     pub fn may_pass(&self) -> bool {
         match self {
-            Self::Busy(_) | Self::Full(_) | Self::Io(_) | Self::Fenced { .. } | Self::Closed => {
-                true
-            }
+            Self::Busy(_)
+            | Self::Full(_)
+            | Self::Io(_)
+            | Self::Fenced { .. }
+            | Self::InUse { .. }
+            | Self::Closed => true,
             Self::Damaged { .. } | Self::TooNew { .. } | Self::Rejected(_) => false,
         }
     }

@@ -7,7 +7,7 @@ use steadfast::{
     Workflow, WorkflowContext,
 };
 
-use crate::rig::{Dev, text};
+use crate::rig::{Dev, command, refusal, text};
 
 async fn charge(ctx: ActivityContext, order: u32) -> Result<String, Failure> {
     if ctx.attempt() <= order % 3 {
@@ -55,6 +55,29 @@ async fn app(address: &str) -> App {
         .start()
         .await
         .expect("it starts")
+}
+
+/// What one of them does would be done twice otherwise: each takes the other for dead.
+#[tokio::test(flavor = "multi_thread")]
+async fn e_103_a_file_is_not_worked_on_by_a_server_and_a_program_at_a_time() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("a.db").display().to_string();
+    let program = || {
+        let app = App::builder(format!("sqlite:{file}"));
+        app.workflow(order).activity(charge).task_queue("orders").start()
+    };
+    let dev = Dev::with(&["--db-filename", &file]);
+    dev.start_order("order-1");
+    let error = program().await.expect_err("the server has it").to_string();
+    assert!(error.contains("a.db is open in another process"), "{error}");
+    assert!(dev.says(&["workflow", "list"]).contains("order-1"), "the server goes on");
+    drop(dev);
+    let app = program().await.expect("it is dead");
+    let serve = ["server", "start-dev", "--port", "0", "--headless", "--db-filename", &file];
+    let (code, error) = refusal(&command(&serve).output().expect("the binary starts"));
+    assert_eq!(code, 1);
+    assert!(error.contains(&format!("(process id {})", std::process::id())), "{error}");
+    app.shutdown().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -211,6 +211,26 @@ fn a_file_keeps_its_number_of_shards_and_what_is_in_it() {
     }
 }
 
+#[test]
+fn a_file_that_another_server_has_is_refused_and_that_one_goes_on() {
+    let db = folder("serve_twice").join("a.db");
+    let first = Serving::start(steadfast(&FREE).arg("--db").arg(&db));
+    let second = steadfast(&FREE).arg("--db").arg(&db).output().expect("the binary starts");
+    assert_eq!(second.status.code(), Some(1));
+    let said = text(&second.stderr);
+    let id = first.child.id();
+    let reason = format!("a.db is open in another process (process id {id}): stop that one first");
+    assert!(said.contains(&reason), "{said}");
+    let address = first.said("gRPC").to_owned();
+    let start = ["workflow", "start", "--type", "T", "-t", "q", "--address", &address];
+    assert!(steadfast(&start).output().expect("the binary starts").status.success());
+    assert!(first.get("/healthz", "").starts_with("HTTP/1.1 200 OK"));
+    first.signal("KILL");
+    let mut killed = first;
+    killed.child.wait().expect("it ends");
+    Serving::start(steadfast(&FREE).arg("--db").arg(&db)).stop();
+}
+
 /// It was not written by a server, so that it is refused thereafter.
 #[test]
 fn data_of_an_older_release_is_brought_up_with_a_word() {

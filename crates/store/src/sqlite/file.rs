@@ -215,7 +215,7 @@ fn add_functions(db: &Connection) -> Result<(), Fault> {
     })?)
 }
 
-fn failed(path: &Path, error: &io::Error) -> Error {
+pub(super) fn failed(path: &Path, error: &io::Error) -> Error {
     Error::Io(format!("{}: {error}", path.display()))
 }
 

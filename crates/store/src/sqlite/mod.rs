@@ -33,6 +33,7 @@ mod runs;
 mod schema;
 mod settings;
 mod shards;
+mod sole;
 mod statements;
 mod value;
 mod visibility;
@@ -49,7 +50,7 @@ use std::{
 use rusqlite::Connection;
 use steadfast_retry::Timestamp;
 
-use self::{asides::Guard, fault::Fault, lane::Lane};
+use self::{asides::Guard, fault::Fault, lane::Lane, sole::Sole};
 use crate::{
     aside::Aside,
     error::Error,
@@ -134,6 +135,7 @@ pub struct Sqlite {
     checkpoints: Lane,
     guard: Arc<Guard>,
     counters: Arc<Counters>,
+    _sole: Sole,
 }
 
 #[derive(Debug, Default)]
@@ -167,10 +169,11 @@ impl Options {
 impl Sqlite {
     /// Opens the file, or makes it. Blocks until that is done.
     ///
-    /// A file that is not ours, is damaged or was written by a newer release is refused and left
-    /// as it is.
+    /// A file that is not ours, is damaged, was written by a newer release or is open in another
+    /// process is refused and left as it is. That process may be killed: once it is gone, the file is free.
     pub fn open(path: impl AsRef<Path>, options: &Options) -> Result<Self, Error> {
         let path = file::prepare(path.as_ref(), options)?;
+        let sole = Sole::of(path.clone())?;
         let counters = Arc::<Counters>::default();
         let connect = |role| file::connect(&path, role, options).map_err(|e| e.into_error(&path));
         let mut writer = connect(file::Role::Writer)?;
@@ -189,6 +192,7 @@ impl Sqlite {
             guard,
             counters,
             path,
+            _sole: sole,
         })
     }
 

@@ -58,12 +58,40 @@ fn a_failing_disk_loses_nothing_that_was_acknowledged() {
 }
 
 #[test]
+fn a_file_is_refused_while_another_process_has_it_and_no_longer() {
+    let (_folder, path) = folder();
+    let mut child = start(":", &path);
+    let mut said = BufReader::new(child.stdout.take().expect("its output")).lines();
+    let begun = said.by_ref().map_while(Result::ok).find(|line| number(line) > 3);
+    assert!(begun.is_some(), "it never began");
+    for _ in 0..2 {
+        let refused = Sqlite::open(&path, &Options::default()).map(drop);
+        let Err(Error::InUse { process, .. }) = refused else { panic!("{refused:?}") };
+        assert_eq!(process, Some(child.id()));
+    }
+    let next = said.by_ref().map_while(Result::ok).map(|line| number(&line)).next();
+    assert!(next.is_some_and(|number| number > 4), "it goes on: {next:?}");
+    child.kill().expect("killed");
+    child.wait().expect("dead");
+    check(&path, next.expect("a commit"));
+    // Opened again while it is still open: one process has one lock.
+    let (one, other) =
+        (Owner::open(&path, &Options::default()), Owner::open(&path, &Options::default()));
+    drop((one, other));
+    check(&path, 0);
+}
+
+/// As where files cannot be locked, or somebody removes the lock.
+#[test]
 fn a_process_that_was_replaced_can_write_no_more() {
     let (_folder, path) = folder();
     let mut child = start(":", &path);
     let mut said = BufReader::new(child.stdout.take().expect("its output")).lines();
     let begun = said.by_ref().map_while(Result::ok).find(|line| number(line) > 3);
     assert!(begun.is_some(), "it never began");
+    let mut lock = path.clone().into_os_string();
+    lock.push("-lock");
+    std::fs::remove_file(lock).expect("a lock");
     let owner = Owner::open(&path, &Options::default());
     let taken_over_at = owner.lease.last_commit;
     let rest: Vec<_> = said.map_while(Result::ok).collect();
