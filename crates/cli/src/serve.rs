@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context as _, Result, ensure};
 use steadfast_engine::Engine;
-use steadfast_server::{HttpWebhooks, Server};
+use steadfast_server::{Doors, HttpWebhooks, Server};
 use steadfast_store::{Sqlite, Store, sqlite};
 use tokio::runtime::Runtime;
 
@@ -59,11 +59,14 @@ struct Serving {
 }
 
 impl Serving {
-    /// Opens the file, or creates it, and starts the engine on it.
+    /// Opens the file, or creates it, and starts the engine on it: not before all else is known to be
+    /// well, so that a server which cannot be reached leaves the data as it is.
     fn open(config: Config) -> Result<Self> {
         let path = absolute(&config.db).context("finding the data file")?;
-        let store = open_store(&path, &config.sqlite)?;
+        let is_encrypted = config.doors.tls.is_some();
         let runtime = threads::runtime(config.threads)?;
+        let doors = runtime.block_on(Doors::take(config.doors))?;
+        let store = open_store(&path, &config.sqlite)?;
         let options = steadfast_engine::Options {
             webhooks: Some(Arc::new(HttpWebhooks::default())),
             ..config.engine
@@ -71,8 +74,7 @@ impl Serving {
         let engine = runtime
             .block_on(Engine::open(Arc::clone(&store), options))
             .with_context(|| format!("cannot start on the data file {}", path.display()))?;
-        let is_encrypted = config.doors.tls.is_some();
-        let server = runtime.block_on(Server::open(engine, config.doors))?;
+        let server = runtime.block_on(async { doors.open(engine) });
         Ok(Self { path, is_encrypted, runtime, server, store })
     }
 

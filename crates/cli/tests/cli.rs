@@ -4,6 +4,7 @@ mod served;
 
 use std::{
     fs,
+    net::TcpListener,
     path::{Path, PathBuf},
     process::{Command, Output},
 };
@@ -63,13 +64,14 @@ fn wrong_arguments_exit_with_2_and_touch_nothing() {
 fn a_data_file_that_cannot_be_opened_exits_with_1_and_is_named() {
     let here = folder("no_data_file");
     let nowhere = here.join("no/such/folder/a.db").display().to_string();
-    let answer = output(&["serve", "--db", &nowhere]);
+    let serve = |db: &str| output(&["serve", "--grpc", "127.0.0.1:0", "--http", "off", "--db", db]);
+    let answer = serve(&nowhere);
     assert_eq!(answer.status.code(), Some(1));
     let error = text(&answer.stderr);
     assert!(error.starts_with("error: cannot open the data file"), "{error}");
     assert!(error.contains(&nowhere), "{error}");
 
-    let answer = output(&["serve", "--db", &here.display().to_string()]);
+    let answer = serve(&here.display().to_string());
     assert_eq!(answer.status.code(), Some(1));
     assert!(text(&answer.stderr).contains("is a folder; --db names a file"));
 }
@@ -78,7 +80,8 @@ fn a_data_file_that_cannot_be_opened_exits_with_1_and_is_named() {
 fn a_file_that_is_not_ours_exits_with_1_and_is_left_as_it_was() {
     let file = folder("not_ours").join("a.db");
     fs::write(&file, "a letter").expect("writable");
-    let answer = output(&["serve", "--db", &file.display().to_string()]);
+    let free = ["serve", "--grpc", "127.0.0.1:0", "--http", "off", "--db"];
+    let answer = steadfast(&free).arg(&file).output().expect("the binary starts");
     assert_eq!(answer.status.code(), Some(1));
     assert!(text(&answer.stderr).contains("was not opened"), "{}", text(&answer.stderr));
     assert_eq!(fs::read_to_string(&file).expect("readable"), "a letter");
@@ -124,12 +127,31 @@ fn a_wrong_config_file_exits_with_1_and_touches_nothing() {
 
 #[test]
 fn an_address_for_everybody_without_keys_exits_with_1_and_says_what_to_do() {
-    let db = folder("exposed").join("a.db").display().to_string();
+    let here = folder("exposed");
+    let db = here.join("a.db").display().to_string();
     let answer = output(&["serve", "--db", &db, "--grpc", "0.0.0.0:0", "--http", "off"]);
     assert_eq!(answer.status.code(), Some(1));
     let error = text(&answer.stderr);
     for part in ["0.0.0.0:0 can be reached from other machines", "steadfast key create"] {
         assert!(error.contains(part), "no {part} in {error}");
+    }
+    assert_eq!(fs::read_dir(&here).expect("readable").count(), 0, "no data was touched");
+}
+
+#[test]
+fn an_address_that_is_taken_exits_with_1_and_touches_nothing() {
+    let here = folder("taken");
+    let db = here.join("a.db").display().to_string();
+    let other = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let taken = other.local_addr().expect("an address").to_string();
+    for doors in [["--grpc", &taken, "--http", "off"], ["--grpc", "127.0.0.1:0", "--http", &taken]]
+    {
+        let answer = steadfast(&["serve", "--db", &db]).args(doors).output();
+        let answer = answer.expect("the binary starts");
+        assert_eq!(answer.status.code(), Some(1));
+        let error = text(&answer.stderr);
+        assert!(error.contains(&taken) && error.contains("in use"), "{error}");
+        assert_eq!(fs::read_dir(&here).expect("readable").count(), 0, "no data was touched");
     }
 }
 

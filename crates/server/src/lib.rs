@@ -26,6 +26,6 @@ pub use http::openapi;
 pub use keys::{Key, KeyHash, Keys, NoRandomness, NotAHash, new_secret};
 pub use listen::BindError;
 pub use rpc::{Right, Rpc, Rpcs, State};
-pub use server::{OpenError, Options, Server, Strangers};
+pub use server::{Doors, OpenError, Options, Server, Strangers};
 pub use tls::{TlsError, TlsFiles};
 pub use webhooks::HttpWebhooks;

@@ -82,6 +82,19 @@ pub enum OpenError {
     },
 }
 
+/// Doors that have their places and are still shut: whoever knocks waits.
+///
+/// What is wrong with an address or a certificate is known before there is an engine, so that a server
+/// that cannot be opened has not touched any data.
+#[derive(Debug)]
+pub struct Doors {
+    options: Options,
+    grpc: Listener,
+    http: Vec<Listener>,
+    grpc_tls: Option<Arc<Tls>>,
+    http_tls: Option<Arc<Tls>>,
+}
+
 /// Doors that are open.
 #[derive(Debug)]
 pub struct Server {
@@ -92,38 +105,48 @@ pub struct Server {
     serving: JoinSet<()>,
 }
 
-impl Server {
-    /// Opens the doors of an engine.
-    pub async fn open(engine: Engine, options: Options) -> Result<Self, OpenError> {
+impl Doors {
+    /// Takes the addresses, and reads the certificates.
+    pub async fn take(options: Options) -> Result<Self, OpenError> {
         options.check_exposure()?;
         let tls = |protocol| {
             let files = options.tls.clone();
             files.map(|files| Tls::open(files, protocol).map(Arc::new)).transpose()
         };
-        let metrics = Arc::new(Metrics::new(&[WORKFLOW, OPERATOR]));
-        let listener = Listener::bind(options.grpc).await?;
-        let grpc = listener.address();
-        let (stop, stopped) = watch::channel(false);
-
-        let mut http_listeners = Vec::new();
+        let (grpc_tls, http_tls) = (tls(b"h2")?, tls(b"http/1.1")?);
+        let grpc = Listener::bind(options.grpc).await?;
+        let mut http = Vec::new();
         for address in &options.http {
-            http_listeners.push(Listener::bind(*address).await?);
+            http.push(Listener::bind(*address).await?);
         }
-        let http = http_listeners.iter().map(Listener::address).collect();
-        let welcome = Welcome { tls: tls(b"http/1.1")?, metrics: None };
+        Ok(Self { options, grpc, http, grpc_tls, http_tls })
+    }
+
+    /// Opens them. There must be a runtime, which then answers.
+    pub fn open(self, engine: Engine) -> Server {
+        let metrics = Arc::new(Metrics::new(&[WORKFLOW, OPERATOR]));
+        let (stop, stopped) = watch::channel(false);
+        let grpc = self.grpc.address();
+        let http = self.http.iter().map(Listener::address).collect();
         let mut serving = JoinSet::new();
-        for listener in http_listeners {
+        let welcome = Welcome { tls: self.http_tls, metrics: None };
+        for listener in self.http {
             let (engine, metrics) = (engine.clone(), Arc::clone(&metrics));
-            let (keys, names) = (options.keys.clone(), options.names());
+            let (keys, names) = (self.options.keys.clone(), self.options.names());
             let pages = Pages { engine, keys, names, metrics, grpc };
             serving.spawn(http::serve(pages, listener.incoming(&welcome), stopped.clone()));
         }
+        let welcome = Welcome { tls: self.grpc_tls, metrics: Some(Arc::clone(&metrics)) };
+        let incoming = self.grpc.incoming(&welcome);
+        serving.spawn(grpc::serve(engine.clone(), self.options.keys, metrics, incoming, stopped));
+        Server { grpc, http, engine, stop, serving }
+    }
+}
 
-        let welcome = Welcome { tls: tls(b"h2")?, metrics: Some(Arc::clone(&metrics)) };
-        let incoming = listener.incoming(&welcome);
-        let keys = options.keys.clone();
-        serving.spawn(grpc::serve(engine.clone(), keys, metrics, incoming, stopped));
-        Ok(Self { grpc, http, engine, stop, serving })
+impl Server {
+    /// Opens the doors of an engine.
+    pub async fn open(engine: Engine, options: Options) -> Result<Self, OpenError> {
+        Ok(Doors::take(options).await?.open(engine))
     }
 
     /// Where the gRPC door is.

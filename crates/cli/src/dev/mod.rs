@@ -15,7 +15,7 @@ use steadfast_proto::{
     operatorservice::AddSearchAttributesRequest, prost_types::Duration,
     workflowservice::RegisterNamespaceRequest,
 };
-use steadfast_server::{HttpWebhooks, OpenError, Options as Doors, Server, Strangers};
+use steadfast_server::{Doors, HttpWebhooks, OpenError, Options as DoorOptions, Server, Strangers};
 use steadfast_store::Store;
 
 use self::args::{Command, LogFormat, Pages, StartDev};
@@ -32,13 +32,15 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let mut options = Options::default();
     options.limits.run.continue_as_new_interval = CONTINUE_AS_NEW_INTERVAL;
     let unknown = dynamic_config::apply(&args.dynamic_config_value, &mut options.limits)?;
+    let runtime = threads::runtime(None)?;
+    let doors = runtime.block_on(take_doors(args))?;
     let store = storage::open(args)?;
     for flag in args.in_vain().map(str::to_owned).chain(unknown).chain(store.in_vain) {
         tracing::warn!("{flag} has no effect here");
     }
     let store = store.store;
-    let runtime = threads::runtime(None)?;
-    let server = runtime.block_on(open(args, Arc::clone(&store), options))?;
+    let engine = open(args, Arc::clone(&store), options);
+    let server = runtime.block_on(async { anyhow::Ok(doors.open(engine.await?)) })?;
     // A suite that reads no output, or has gone, is served all the same.
     let _ = say(&banner(args, &server));
     asked.wait();
@@ -61,8 +63,8 @@ fn logs(args: &StartDev) -> Result<Logs> {
     Ok(logs)
 }
 
-/// The engine with the namespaces and search attributes that were asked for, and its door.
-async fn open(args: &StartDev, store: Arc<dyn Store>, options: Options) -> Result<Server> {
+/// The engine with the namespaces and search attributes that were asked for.
+async fn open(args: &StartDev, store: Arc<dyn Store>, options: Options) -> Result<Engine> {
     let webhooks: Arc<dyn Webhooks> = Arc::new(HttpWebhooks::default());
     let options = Options { webhooks: Some(webhooks), ..options };
     let engine = Engine::open(store, options).await.context("cannot start on the data")?;
@@ -73,29 +75,29 @@ async fn open(args: &StartDev, store: Arc<dyn Store>, options: Options) -> Resul
     for namespace in names.chain(["default"]) {
         add_search_attributes(&engine, namespace, args).await?;
     }
-    open_doors(args, engine).await
+    Ok(engine)
 }
 
 /// On other machines' addresses, too, without asking who calls: a container has no other.
-async fn open_doors(args: &StartDev, engine: Engine) -> Result<Server> {
+async fn take_doors(args: &StartDev) -> Result<Doors> {
     let at = |port: u16| SocketAddr::from((args.ip.address(), port));
     let http = args.http().map(at);
-    let doors = |pages: Option<SocketAddr>| Doors {
+    let doors = |pages: Option<SocketAddr>| DoorOptions {
         grpc: at(args.port),
         http: http.into_iter().chain(pages.filter(|pages| Some(*pages) != http)).collect(),
         http_names: args.http_names.clone(),
         strangers: Strangers::Welcome,
-        ..Doors::default()
+        ..DoorOptions::default()
     };
     match args.pages() {
-        Pages::Nowhere => Ok(Server::open(engine, doors(None)).await?),
-        Pages::At(pages) => Ok(Server::open(engine, doors(Some(pages))).await?),
-        Pages::IfFree(pages) => match Server::open(engine.clone(), doors(Some(pages))).await {
+        Pages::Nowhere => Ok(Doors::take(doors(None)).await?),
+        Pages::At(pages) => Ok(Doors::take(doors(Some(pages))).await?),
+        Pages::IfFree(pages) => match Doors::take(doors(Some(pages))).await {
             Err(OpenError::Bind(error)) if error.address == pages => {
                 tracing::warn!("there are no pages: {error}");
-                Ok(Server::open(engine, doors(None)).await?)
+                Ok(Doors::take(doors(None)).await?)
             }
-            opened => Ok(opened?),
+            taken => Ok(taken?),
         },
     }
 }
