@@ -4,6 +4,7 @@
 //!   main ── parses, runs one command, turns its error into text and an exit code
 //!   serve ─ runs the engine on a data file until somebody asks to stop
 //!     └──── as config says, which is put together from flags, environment and file
+//!   backup  copies such a file
 //!   key ─── keys for those who may come in
 //!   dev ─── the same for tests: in memory, gone when it stops
 //!   workflow, activity, schedule, namespace, task_queue, worker, batch, operator
@@ -19,6 +20,7 @@
 mod act;
 mod activity;
 mod attempts;
+mod backup;
 mod batch;
 mod caller;
 mod client;
@@ -83,6 +85,7 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<()> {
     match command {
         Command::Serve(args) => serve::run(&args),
+        Command::Backup(args) => backup::run(&args),
         Command::Key(args) => key::run(&args),
         Command::Server(args) => dev::run(&args),
         Command::Workflow(args) => calling(workflow::run(&args)),
@@ -126,6 +129,7 @@ struct Args {
 enum Command {
     /// Run the engine on a data file until it is asked to stop
     Serve(serve::Args),
+    Backup(backup::Args),
     Key(key::Args),
     Server(Box<dev::Args>),
     Workflow(Box<workflow::Args>),

@@ -77,7 +77,7 @@ pub use activity::{
     Activity, ActivityContext, ActivityFn, ActivityInfo, ActivityOptions, ActivityToken, Blocking,
     InvalidToken, WithContext, WithoutContext,
 };
-pub use app::{App, AppBuilder, StartError, Synchronous};
+pub use app::{App, AppBuilder, BackupError, StartError, Synchronous};
 pub use client::{
     ActivityHandle, ActivityOutcome, Calendar, CalendarField, Client, ClientError, ErrorInfo,
     Noted, RetriedActivity, RetryMetadata, Schedule, ScheduleDescription, ScheduleHandle,

@@ -1,5 +1,6 @@
 //! The SDK from outside: workflows and activities as a user writes them.
 
+mod backup;
 mod basics;
 mod cadence;
 mod codec;

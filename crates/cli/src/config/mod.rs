@@ -90,6 +90,13 @@ pub(crate) struct Flags {
     given: Vec<(&'static Setting, String)>,
 }
 
+impl Flags {
+    /// Only where the settings are.
+    pub(crate) fn in_file(file: Option<PathBuf>) -> Self {
+        Self { file, given: Vec::new() }
+    }
+}
+
 impl Config {
     /// Puts together what is said in all places.
     pub(crate) fn gather(flags: &Flags) -> Result<Self> {

@@ -212,6 +212,48 @@ fn a_file_keeps_its_number_of_shards_and_what_is_in_it() {
 }
 
 #[test]
+fn a_copy_is_made_while_a_server_is_at_work_and_can_be_served() {
+    let here = folder("serve_copied");
+    let config = "db = \"a.db\"\ngrpc = \"127.0.0.1:0\"\nhttp = \"off\"\n";
+    fs::write(here.join("steadfast.toml"), config).expect("writable");
+    let run = |args: &[&str]| {
+        let output = steadfast(args).current_dir(&here).output().expect("the binary starts");
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    let (code, _, error) = run(&["backup", "copy.db"]);
+    assert_eq!(code, Some(1));
+    assert!(
+        error.starts_with("error: there is no data file ") && error.contains("a.db"),
+        "{error}"
+    );
+
+    let serving = Serving::start(steadfast(&["serve"]).current_dir(&here));
+    let address = serving.said("gRPC").to_owned();
+    let start = |id: &str| {
+        let start = ["workflow", "start", "--type", "T", "-t", "q", "-w", id];
+        let (code, _, error) = run(&[&start[..], &["--address", &address]].concat());
+        assert_eq!(code, Some(0), "{error}");
+    };
+    start("before");
+    let (code, said, error) = run(&["backup", "copy.db"]);
+    assert_eq!(code, Some(0), "{error}");
+    assert!(said.starts_with("copied ") && said.ends_with("copy.db\n"), "{said}");
+    start("after");
+    let (code, _, error) = run(&["backup", "copy.db"]);
+    assert_eq!(code, Some(1));
+    assert!(error.contains("copy.db is there already"), "{error}");
+    serving.stop();
+
+    let copy = Serving::start(steadfast(&["serve", "--db", "copy.db"]).current_dir(&here));
+    let (_, listed, _) = run(&["workflow", "list", "--address", copy.said("gRPC")]);
+    assert!(listed.contains("before") && !listed.contains("after"), "{listed}");
+    copy.stop();
+    let (code, ..) = run(&["backup", "of-closed.db", "--db", "a.db"]);
+    assert_eq!(code, Some(0));
+    assert!(here.join("of-closed.db").exists());
+}
+
+#[test]
 fn a_file_that_another_server_has_is_refused_and_that_one_goes_on() {
     let db = folder("serve_twice").join("a.db");
     let first = Serving::start(steadfast(&FREE).arg("--db").arg(&db));

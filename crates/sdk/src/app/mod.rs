@@ -1,5 +1,6 @@
 //! An application: workflows and activities, on an engine of its own or as a worker of a server.
 
+mod backup;
 mod builder;
 mod target;
 
@@ -8,6 +9,7 @@ use std::{sync::Arc, time::Duration};
 use steadfast_engine::Engine;
 use steadfast_store::{Sqlite, Store as _};
 
+pub use backup::BackupError;
 pub use builder::{AppBuilder, StartError};
 pub use steadfast_store::sqlite::Synchronous;
 

@@ -4,14 +4,18 @@ use std::{
     fs, io,
     path::{Path, PathBuf},
     thread,
+    time::Duration,
 };
 
-use rusqlite::{Connection, OpenFlags, backup::Backup};
+use rusqlite::{
+    Connection, OpenFlags,
+    backup::{Backup, StepResult},
+};
 use tokio::sync::oneshot;
 
 use super::{
     fault::Fault,
-    file::{sync_folder, with_suffix},
+    file::{sync_folder, verify, with_suffix},
     lane::no_thread,
 };
 use crate::{error::Error, store::Answer};
@@ -28,11 +32,14 @@ pub(super) fn backup<'a>(source: &Path, target: PathBuf) -> Answer<'a, ()> {
     })
 }
 
-fn copy(source: &Path, target: &Path) -> Result<(), Error> {
+/// Copies `source` to `target`. Blocks.
+pub(super) fn copy(source: &Path, target: &Path) -> Result<(), Error> {
     if target.exists() {
         return Err(Error::Rejected(format!("{} is there already", target.display())));
     }
     let part = with_suffix(target, ".part");
+    // Of a process that was killed while it made one.
+    _ = fs::remove_file(&part);
     let copied = copy_pages(source, &part)
         .map_err(|fault| fault.into_error(source))
         .and_then(|()| publish(&part, target).map_err(|error| failed(target, &error)));
@@ -45,10 +52,15 @@ fn copy(source: &Path, target: &Path) -> Result<(), Error> {
 
 fn copy_pages(source: &Path, part: &Path) -> Result<(), Fault> {
     let source = Connection::open_with_flags(source, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    source.busy_timeout(PATIENCE)?;
     let mut copy = Connection::open(part)?;
     // All in one step is one snapshot: a commit in the meantime is not in it, and does not make it
     // begin again.
-    Backup::new(&source, &mut copy)?.step(-1)?;
+    let ended = Backup::new(&source, &mut copy)?.step(-1)?;
+    if ended != StepResult::Done {
+        return Err(Error::Busy(format!("the file could not be read: {ended:?}")).into());
+    }
+    verify(&copy)?;
     copy.close().map_err(|(_, error)| error.into())
 }
 
@@ -57,6 +69,9 @@ fn publish(part: &Path, target: &Path) -> io::Result<()> {
     fs::rename(part, target)?;
     sync_folder(target)
 }
+
+/// How long to wait for a process that is about to open or close the file.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 fn failed(target: &Path, error: &io::Error) -> Error {
     Error::Io(format!("{}: {error}", target.display()))

@@ -42,16 +42,21 @@ const LOG_BYTES_KEPT: i64 = 64 * 1024 * 1024;
 pub(super) fn prepare(path: &Path, options: &Options) -> Result<PathBuf, Error> {
     match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => create(path)?,
-        Err(error) => return Err(failed(path, &error)),
-        Ok(found) if !found.is_file() => return Err(damaged(path, "it is not a file")),
-        Ok(found) if found.len() == 0 => {
-            return Err(damaged(path, "it is empty; remove it to begin a new one"));
-        }
-        Ok(found) => {
-            examine(path, found.len(), options.check).map_err(|fault| unusable(fault, path))?;
-        }
+        Err(_) | Ok(_) => look_at(path, options.check)?,
     }
     path.canonicalize().map_err(|error| failed(path, &error))
+}
+
+/// Makes sure that this is a healthy file of ours.
+pub(super) fn look_at(path: &Path, check: Check) -> Result<(), Error> {
+    match fs::metadata(path) {
+        Err(error) => Err(failed(path, &error)),
+        Ok(found) if !found.is_file() => Err(damaged(path, "it is not a file")),
+        Ok(found) if found.len() == 0 => {
+            Err(damaged(path, "it is empty; remove it to begin a new one"))
+        }
+        Ok(found) => examine(path, found.len(), check).map_err(|fault| unusable(fault, path)),
+    }
 }
 
 /// Opens a connection to a file that was prepared.

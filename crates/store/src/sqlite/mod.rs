@@ -41,7 +41,7 @@ mod visibility;
 use std::{
     path::{Path, PathBuf},
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -135,7 +135,8 @@ pub struct Sqlite {
     checkpoints: Lane,
     guard: Arc<Guard>,
     counters: Arc<Counters>,
-    _sole: Sole,
+    /// Until it is closed.
+    sole: Mutex<Option<Sole>>,
 }
 
 #[derive(Debug, Default)]
@@ -192,7 +193,7 @@ impl Sqlite {
             guard,
             counters,
             path,
-            _sole: sole,
+            sole: Mutex::new(Some(sole)),
         })
     }
 
@@ -205,11 +206,18 @@ impl Sqlite {
         }
     }
 
-    /// Copies everything that is committed by now to a new file, while work goes on. There is
-    /// either a whole copy at `path` afterwards or none; a file that is there already is
-    /// [`Rejected`](Error::Rejected).
+    /// Copies everything that is committed by now to a new file, while work goes on, and reads every page
+    /// of it. There is either a whole and healthy copy at `path` afterwards or none; a file that is there
+    /// already is [`Rejected`](Error::Rejected).
     pub fn backup_to(&self, path: impl Into<PathBuf>) -> Answer<'_, ()> {
         backup::backup(&self.path, path.into())
+    }
+
+    /// Copies the file of a store as [`backup_to`](Self::backup_to) does, also while another process has
+    /// it open. Blocks until that is done.
+    pub fn copy(source: impl AsRef<Path>, target: impl AsRef<Path>) -> Result<(), Error> {
+        file::look_at(source.as_ref(), Check::Never)?;
+        backup::copy(source.as_ref(), target.as_ref())
     }
 
     /// Reads every page and answers [`Damaged`](Error::Damaged) if one makes no sense. Takes some
@@ -389,7 +397,9 @@ impl Store for Sqlite {
             for stopped in others {
                 stopped.await?;
             }
-            self.writer.stop().await
+            let stopped = self.writer.stop().await;
+            self.sole.lock().unwrap_or_else(PoisonError::into_inner).take();
+            stopped
         })
     }
 }

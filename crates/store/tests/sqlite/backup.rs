@@ -60,6 +60,39 @@ fn a_file_that_is_there_already_is_not_overwritten() {
 }
 
 #[test]
+fn a_file_is_copied_by_name_whether_or_not_it_is_open() {
+    let (folder, path) = folder();
+    let mut owner = Some(Owner::open(&path, &Options::default()));
+    let create = |owner: &Owner| {
+        wait(owner.store.commit(owner.batch(1, vec![create(1)]))).expect("committed");
+    };
+    owner.iter().for_each(create);
+    // Of a process that was killed while it made one.
+    fs::write(folder.path().join("0.db.part"), "half a copy").expect("written");
+    for name in ["0.db", "1.db"] {
+        let copy = folder.path().join(name);
+        Sqlite::copy(&path, &copy).expect("copied");
+        let store = Sqlite::open(&copy, &Options::default()).expect("healthy");
+        assert_eq!(wait(store.last_commit()).expect("a read"), 1);
+        assert!(!folder.path().join("0.db.part").exists());
+        owner = None;
+    }
+    assert!(owner.is_none());
+}
+
+#[test]
+fn what_is_no_store_is_not_copied() {
+    let (folder, path) = folder();
+    let copy = folder.path().join("copy.db");
+    let error = Sqlite::copy(&path, &copy).expect_err("there is nothing");
+    assert!(matches!(error, Error::Io(_)), "{error}");
+    fs::write(&path, "a letter").expect("written");
+    let error = Sqlite::copy(&path, &copy).expect_err("it is a letter");
+    assert!(matches!(error, Error::Damaged { .. }), "{error}");
+    assert!(!copy.exists());
+}
+
+#[test]
 fn a_backup_that_fails_leaves_nothing() {
     let (folder, path) = folder();
     let owner = Owner::open(&path, &Options::default());
