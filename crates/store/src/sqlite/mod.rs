@@ -79,6 +79,9 @@ pub struct Options {
     /// How long to wait for another process that is writing before answering
     /// [`Busy`](Error::Busy).
     pub busy_timeout: Duration,
+    /// How long to wait for another process that has the file open before answering
+    /// [`InUse`](Error::InUse): one that was killed has it until it is gone.
+    pub lock_timeout: Duration,
     /// How closely to look at the file before using it.
     pub check: Check,
     /// The size that the file may grow to before commits are answered with [`Full`](Error::Full).
@@ -154,6 +157,7 @@ impl Default for Options {
             writer_cache_kib: 16 * 1024,
             reader_cache_kib: 2 * 1024,
             busy_timeout: Duration::from_secs(5),
+            lock_timeout: Duration::from_secs(2),
             check: Check::default(),
             file_bytes_max: None,
         }
@@ -174,7 +178,7 @@ impl Sqlite {
     /// process is refused and left as it is. That process may be killed: once it is gone, the file is free.
     pub fn open(path: impl AsRef<Path>, options: &Options) -> Result<Self, Error> {
         let path = file::prepare(path.as_ref(), options)?;
-        let sole = Sole::of(path.clone())?;
+        let sole = Sole::of(path.clone(), options.lock_timeout)?;
         let counters = Arc::<Counters>::default();
         let connect = |role| file::connect(&path, role, options).map_err(|e| e.into_error(&path));
         let mut writer = connect(file::Role::Writer)?;

@@ -11,10 +11,12 @@
 use std::{
     collections::BTreeMap,
     fs::{self, File, OpenOptions, TryLockError},
-    io::{self, Read as _, Write as _},
+    io::{self, Write as _},
     path::{Path, PathBuf},
     process,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError, mpsc},
+    thread,
+    time::Duration,
 };
 
 use super::file::{failed, with_suffix};
@@ -38,13 +40,14 @@ struct Held {
 static HELD: Mutex<BTreeMap<PathBuf, Held>> = Mutex::new(BTreeMap::new());
 
 impl Sole {
-    /// Of the file with this full path; an error if another process has it open.
-    pub(super) fn of(path: PathBuf) -> Result<Self, Error> {
+    /// Of the file with this full path; an error if another process has it open, and still has after a
+    /// wait.
+    pub(super) fn of(path: PathBuf, patience: Duration) -> Result<Self, Error> {
         let mut all = all();
         if let Some(held) = all.get_mut(&path) {
             held.stores += 1;
         } else {
-            all.insert(path.clone(), Held::take(&path)?);
+            all.insert(path.clone(), Held::take(&path, patience)?);
         }
         Ok(Self { path })
     }
@@ -67,7 +70,7 @@ fn all() -> MutexGuard<'static, BTreeMap<PathBuf, Held>> {
 }
 
 impl Held {
-    fn take(path: &Path) -> Result<Self, Error> {
+    fn take(path: &Path, patience: Duration) -> Result<Self, Error> {
         let name = with_suffix(path, "-lock");
         let mut tries = 0;
         loop {
@@ -76,7 +79,9 @@ impl Held {
             let mut lock = file.map_err(|error| failed(&name, &error))?;
             match lock.try_lock() {
                 Ok(()) => {}
-                Err(TryLockError::WouldBlock) => return Err(in_use(path, lock)),
+                Err(TryLockError::WouldBlock) => {
+                    lock = wait(lock, patience).ok_or_else(|| in_use(path, &name))?;
+                }
                 Err(TryLockError::Error(error)) => {
                     let path = path.display();
                     tracing::warn!(%path, %error, "{NO_LOCKS}");
@@ -107,10 +112,23 @@ fn sign(lock: &mut File) -> io::Result<()> {
     write!(lock, "{}", process::id())
 }
 
-fn in_use(path: &Path, mut lock: File) -> Error {
-    let mut signed = String::new();
+/// Waits until the lock can be had. Whoever gives up leaves a thread behind, which lets go of the lock as
+/// soon as it has it.
+fn wait(lock: File, patience: Duration) -> Option<File> {
+    let (sender, locked) = mpsc::channel();
+    let work = move || {
+        if lock.lock().is_ok() {
+            // Nobody may be waiting any more.
+            _ = sender.send(lock);
+        }
+    };
+    thread::Builder::new().name("store-lock".to_owned()).spawn(work).ok()?;
+    locked.recv_timeout(patience).ok()
+}
+
+fn in_use(path: &Path, name: &Path) -> Error {
     // Some systems keep what is locked from being read.
-    _ = lock.read_to_string(&mut signed);
+    let signed = fs::read_to_string(name).unwrap_or_default();
     Error::InUse { path: path.display().to_string(), process: signed.parse().ok() }
 }
 

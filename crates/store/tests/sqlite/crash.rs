@@ -8,6 +8,7 @@ use std::{
     io::{BufRead, BufReader, Write, stdout},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    time::Duration,
 };
 
 use steadfast_store::{
@@ -64,16 +65,18 @@ fn a_file_is_refused_while_another_process_has_it_and_no_longer() {
     let mut said = BufReader::new(child.stdout.take().expect("its output")).lines();
     let begun = said.by_ref().map_while(Result::ok).find(|line| number(line) > 3);
     assert!(begun.is_some(), "it never began");
+    let impatient = Options { lock_timeout: Duration::from_millis(20), ..Options::default() };
     for _ in 0..2 {
-        let refused = Sqlite::open(&path, &Options::default()).map(drop);
+        let refused = Sqlite::open(&path, &impatient).map(drop);
         let Err(Error::InUse { process, .. }) = refused else { panic!("{refused:?}") };
         assert_eq!(process, Some(child.id()));
     }
     let next = said.by_ref().map_while(Result::ok).map(|line| number(&line)).next();
     assert!(next.is_some_and(|number| number > 4), "it goes on: {next:?}");
+    // Whoever comes next waits until it is gone.
     child.kill().expect("killed");
-    child.wait().expect("dead");
     check(&path, next.expect("a commit"));
+    child.wait().expect("dead");
     // Opened again while it is still open: one process has one lock.
     let (one, other) =
         (Owner::open(&path, &Options::default()), Owner::open(&path, &Options::default()));
