@@ -12,8 +12,8 @@ use crate::{
 
 /// Copy a data file, also while a server is at work on it
 ///
-/// The copy is of one moment, and every page of it is checked. To go back to it, stop the server, remove its data file and the
-/// files named after that (-wal, -shm), and put the copy in its place.
+/// The copy is of one moment, and every page of it is checked. To go back to it, stop the server, remove
+/// its data file and the files named after that (-wal, -shm), and put the copy in its place.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The file to make; it must not be there yet

@@ -1,13 +1,15 @@
 //! `steadfast serve`: the engine on a data file, with its doors open.
 
 use std::{
+    io::ErrorKind,
     path::{Path, PathBuf, absolute},
     sync::Arc,
+    time::Duration,
 };
 
 use anyhow::{Context as _, Result, ensure};
 use steadfast_engine::Engine;
-use steadfast_server::{Doors, HttpWebhooks, Server};
+use steadfast_server::{Doors, HttpWebhooks, OpenError, Server};
 use steadfast_store::{Sqlite, Store, sqlite};
 use tokio::runtime::Runtime;
 
@@ -65,7 +67,7 @@ impl Serving {
         let path = absolute(&config.db).context("finding the data file")?;
         let is_encrypted = config.doors.tls.is_some();
         let runtime = threads::runtime(config.threads)?;
-        let doors = runtime.block_on(Doors::take(config.doors))?;
+        let doors = runtime.block_on(take_doors(&config.doors))?;
         let store = open_store(&path, &config.sqlite)?;
         let options = steadfast_engine::Options {
             webhooks: Some(Arc::new(HttpWebhooks::default())),
@@ -89,6 +91,28 @@ impl Serving {
         Ok(())
     }
 }
+
+/// Takes the addresses. A server that was just killed has them until it is gone, and whoever starts the
+/// next one at once should not have to try again.
+#[expect(clippy::disallowed_methods, reason = "another process lives in the machine's own time")]
+async fn take_doors(options: &steadfast_server::Options) -> Result<Doors, OpenError> {
+    for tried in 0..TRIES {
+        match Doors::take(options.clone()).await {
+            Err(OpenError::Bind(taken)) if taken.error.kind() == ErrorKind::AddrInUse => {
+                if tried == 0 {
+                    tracing::warn!("{taken}; waiting for it a little");
+                }
+                tokio::time::sleep(BETWEEN_TRIES).await;
+            }
+            other => return other,
+        }
+    }
+    Doors::take(options.clone()).await
+}
+
+/// Together two seconds, as the data file waits for.
+const TRIES: u32 = 40;
+const BETWEEN_TRIES: Duration = Duration::from_millis(50);
 
 fn open_store(path: &Path, options: &sqlite::Options) -> Result<Arc<dyn Store>> {
     ensure!(!path.is_dir(), "{} is a folder; --db names a file", path.display());

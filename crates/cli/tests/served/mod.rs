@@ -6,7 +6,7 @@ mod secured;
 use std::{
     fs,
     io::{BufRead as _, BufReader, Lines, Read as _, Write as _},
-    net::TcpStream,
+    net::{TcpListener, TcpStream},
     process::{Child, ChildStdout, Command, Stdio},
     time::{Duration, Instant},
 };
@@ -16,6 +16,7 @@ use steadfast_proto::{
     taskqueue::TaskQueue,
     workflowservice::{PollWorkflowTaskQueueRequest, PollWorkflowTaskQueueResponse},
 };
+use steadfast_store::{Sqlite, sqlite};
 use tonic::transport::Endpoint;
 
 use crate::{folder, steadfast, text};
@@ -209,6 +210,46 @@ fn a_file_keeps_its_number_of_shards_and_what_is_in_it() {
         }
         later.stop();
     }
+}
+
+#[test]
+fn an_address_and_a_file_are_waited_for_a_little() {
+    let db = folder("serve_waiting").join("a.db");
+    let held = Sqlite::open(&db, &sqlite::Options::default()).expect("a file");
+    let other = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let taken = other.local_addr().expect("an address").to_string();
+    let mut command = steadfast(&["serve", "--http", "off", "--grpc", &taken]);
+    command.arg("--db").arg(&db).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the binary starts");
+    let mut told = BufReader::new(child.stderr.take().expect("piped")).lines();
+    let mut next = || told.next().expect("another line").expect("text");
+    let line = next();
+    assert!(line.contains(&taken) && line.ends_with("waiting for it a little"), "{line}");
+    drop(other);
+    let line = next();
+    assert!(line.contains("a.db is open in another process"), "{line}");
+    drop(held);
+    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    assert!(lines.any(|line| line.expect("text") == "press Ctrl-C to stop"));
+    child.kill().expect("killed");
+    child.wait().expect("it ends");
+}
+
+/// As in a script that kills one and starts the next, without waiting for the first to be gone.
+#[test]
+fn a_server_that_was_killed_is_replaced_at_once() {
+    let db = folder("serve_replaced").join("a.db");
+    let mut killed = Serving::start(steadfast(&FREE).arg("--db").arg(&db));
+    let (grpc, http) = (killed.said("gRPC").to_owned(), killed.said("HTTP").to_owned());
+    let http = http.strip_prefix("http://").expect("an address");
+    for _ in 0..5 {
+        killed.signal("KILL");
+        let same = ["serve", "--grpc", &grpc, "--http", http];
+        let next = Serving::start(steadfast(&same).arg("--db").arg(&db));
+        killed.child.wait().expect("it ends");
+        killed = next;
+    }
+    killed.stop();
 }
 
 #[test]

@@ -18,7 +18,8 @@ pub enum BackupError {
 
 impl App {
     /// Copies everything that is durable by now to a new file, while work goes on. There is either a whole
-    /// copy at `path` afterwards, of which every page was read and found well, or none; a file that is there already is left as it is, and is an error.
+    /// copy at `path` afterwards, of which every page was read and found well, or none; a file that is
+    /// there already is left as it is, and is an error.
     ///
     /// An application on the copy goes on from the moment that it was made at. Do not run it beside this one:
     /// what was under way then would be done by both.

@@ -80,6 +80,7 @@ impl Held {
             match lock.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
+                    tracing::warn!("{}; waiting for it a little", in_use(path, &name));
                     lock = wait(lock, patience).ok_or_else(|| in_use(path, &name))?;
                 }
                 Err(TryLockError::Error(error)) => {
