@@ -3,11 +3,12 @@
 use std::path::{PathBuf, absolute};
 
 use anyhow::{Context as _, Result, ensure};
+use serde_json::json;
 use steadfast_store::Sqlite;
 
 use crate::{
     config::{Config, Flags},
-    output::say,
+    output::View,
 };
 
 /// Copy a data file, also while a server is at work on it
@@ -25,6 +26,8 @@ pub(crate) struct Args {
     /// Where settings are; ./steadfast.toml is read if it is there
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    #[command(flatten)]
+    view: View,
 }
 
 /// Does what was asked.
@@ -36,5 +39,6 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let (db, copy) = (absolute(db)?, absolute(&args.copy)?);
     ensure!(db.exists(), "there is no data file {}; --db names another", db.display());
     Sqlite::copy(&db, &copy).with_context(|| format!("cannot copy {}", db.display()))?;
-    say(&format!("copied {} to {}", db.display(), copy.display()))
+    let said = || format!("copied {} to {}", db.display(), copy.display());
+    args.view.answer_value(&json!({ "data": db, "copy": copy }), said)
 }

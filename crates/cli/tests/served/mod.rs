@@ -289,8 +289,10 @@ fn a_copy_is_made_while_a_server_is_at_work_and_can_be_served() {
     let (_, listed, _) = run(&["workflow", "list", "--address", copy.said("gRPC")]);
     assert!(listed.contains("before") && !listed.contains("after"), "{listed}");
     copy.stop();
-    let (code, ..) = run(&["backup", "of-closed.db", "--db", "a.db"]);
+    let of_closed = ["backup", "of-closed.db", "--db", "a.db", "--output", "json"];
+    let (code, said, _) = run(&of_closed);
     assert_eq!(code, Some(0));
+    assert!(said.contains("\"copy\": ") && said.contains("of-closed.db"), "{said}");
     assert!(here.join("of-closed.db").exists());
 }
 
