@@ -150,7 +150,9 @@ fn an_address_that_is_taken_exits_with_1_and_touches_nothing() {
         let answer = answer.expect("the binary starts");
         assert_eq!(answer.status.code(), Some(1));
         let error = text(&answer.stderr);
-        assert!(error.contains(&taken) && error.contains("in use"), "{error}");
+        let told = error.lines().last().expect("a line");
+        assert!(told.starts_with(&format!("error: cannot listen on {taken}: ")), "{error}");
+        assert_eq!(told.matches("in use").count(), 1, "{error}");
         assert_eq!(fs::read_dir(&here).expect("readable").count(), 0, "no data was touched");
     }
 }

@@ -29,8 +29,7 @@ use crate::{
 pub struct BindError {
     /// Where it was to listen.
     pub address: SocketAddr,
-    /// Why it cannot.
-    #[source]
+    /// Why it cannot. Not its source: it has said so.
     pub error: io::Error,
 }
 
