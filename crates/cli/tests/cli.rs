@@ -23,6 +23,12 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
+/// Serves a file, where nobody else does.
+fn serve(db: &Path) -> Output {
+    let free = ["serve", "--grpc", "127.0.0.1:0", "--http", "off", "--db"];
+    steadfast(&free).arg(db).output().expect("the binary starts")
+}
+
 /// A folder of its own for the test called `name`, empty.
 fn folder(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
@@ -63,15 +69,14 @@ fn wrong_arguments_exit_with_2_and_touch_nothing() {
 #[test]
 fn a_data_file_that_cannot_be_opened_exits_with_1_and_is_named() {
     let here = folder("no_data_file");
-    let nowhere = here.join("no/such/folder/a.db").display().to_string();
-    let serve = |db: &str| output(&["serve", "--grpc", "127.0.0.1:0", "--http", "off", "--db", db]);
+    let nowhere = here.join("no/such/folder/a.db");
     let answer = serve(&nowhere);
     assert_eq!(answer.status.code(), Some(1));
     let error = text(&answer.stderr);
     assert!(error.starts_with("error: cannot open the data file"), "{error}");
-    assert!(error.contains(&nowhere), "{error}");
+    assert!(error.contains(&nowhere.display().to_string()), "{error}");
 
-    let answer = serve(&here.display().to_string());
+    let answer = serve(&here);
     assert_eq!(answer.status.code(), Some(1));
     assert!(text(&answer.stderr).contains("is a folder; --db names a file"));
 }
@@ -80,8 +85,7 @@ fn a_data_file_that_cannot_be_opened_exits_with_1_and_is_named() {
 fn a_file_that_is_not_ours_exits_with_1_and_is_left_as_it_was() {
     let file = folder("not_ours").join("a.db");
     fs::write(&file, "a letter").expect("writable");
-    let free = ["serve", "--grpc", "127.0.0.1:0", "--http", "off", "--db"];
-    let answer = steadfast(&free).arg(&file).output().expect("the binary starts");
+    let answer = serve(&file);
     assert_eq!(answer.status.code(), Some(1));
     assert!(text(&answer.stderr).contains("was not opened"), "{}", text(&answer.stderr));
     assert_eq!(fs::read_to_string(&file).expect("readable"), "a letter");

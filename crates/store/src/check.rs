@@ -62,9 +62,15 @@ pub(crate) fn unknown_shard(shard: u32) -> Error {
     Error::Rejected(format!("there is no shard {shard}"))
 }
 
-/// The error for a store that is to have no shards.
-pub(crate) fn no_shards() -> Error {
-    Error::Rejected("a store has one shard at least, 0 were asked for".to_owned())
+/// How many shards a store has in which so many were `found`: a new one as many as are `asked` for.
+pub(crate) fn shards(found: u32, asked: u32) -> Result<u32, Error> {
+    match (found, asked) {
+        (_, 0) => {
+            Err(Error::Rejected("a store has one shard at least, 0 were asked for".to_owned()))
+        }
+        (0, asked) => Ok(asked),
+        (found, _) => Ok(found),
+    }
 }
 
 /// The error for a namespace whose name another one has.

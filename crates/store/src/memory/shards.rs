@@ -9,11 +9,8 @@ use crate::{
 
 impl Data {
     pub(super) fn acquire(&mut self, shards: u32) -> Result<Lease, Error> {
-        if shards == 0 {
-            return Err(check::no_shards());
-        }
         let found = u32::try_from(self.shards.len()).unwrap_or(u32::MAX);
-        let shards = if found == 0 { shards } else { found };
+        let shards = check::shards(found, shards)?;
         let newest = self.shards.iter().max().copied().unwrap_or_default();
         let epoch = Epoch(newest.0 + 1);
         self.shards = (0..shards).map(|_| epoch).collect();

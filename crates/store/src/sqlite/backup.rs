@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 
 use super::{
     fault::Fault,
-    file::{sync_folder, verify, with_suffix},
+    file::{failed, sync_folder, verify, with_suffix},
     lane::no_thread,
 };
 use crate::{error::Error, store::Answer};
@@ -72,7 +72,3 @@ fn publish(part: &Path, target: &Path) -> io::Result<()> {
 
 /// How long to wait for a process that is about to open or close the file.
 const PATIENCE: Duration = Duration::from_secs(5);
-
-fn failed(target: &Path, error: &io::Error) -> Error {
-    Error::Io(format!("{}: {error}", target.display()))
-}

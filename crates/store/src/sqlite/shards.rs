@@ -14,10 +14,7 @@ pub(super) fn acquire(db: &mut Connection, shards: u32, owner: &str) -> Result<L
     let (found, newest) = tx
         .prepare_cached("SELECT count(*), ifnull(max(epoch), 0) FROM shards")?
         .query_row((), |row| Ok((row.get::<_, u32>(0)?, row.get::<_, i64>(1)?)))?;
-    if shards == 0 {
-        return Err(check::no_shards().into());
-    }
-    let shards = if found == 0 { shards } else { found };
+    let shards = check::shards(found, shards)?;
     let epoch = newest + 1;
     {
         let sql = "INSERT OR REPLACE INTO shards (shard, epoch, owner) VALUES (?1, ?2, ?3)";
