@@ -26,7 +26,7 @@ pub(crate) struct Args {
     flags: Flags,
 }
 
-/// Serves until somebody asks to stop.
+/// Serves until somebody asks to stop, or nothing can be done with the data any more.
 pub(crate) fn run(args: &Args) -> Result<()> {
     // Listened for before anything is printed: whoever reads the last line may ask at once.
     let asked = stop::Asked::listen()?;
@@ -36,8 +36,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let serving = Serving::open(config)?;
     // Whoever started it may have stopped to listen; it serves all the same.
     let _ = say(&banner(&serving));
-    asked.wait();
-    serving.stop()?;
+    let ended = asked.wait(&serving.engine);
+    let stopped = serving.stop();
+    ended.context(LOST)?;
+    stopped?;
     let _ = say("stopped");
     Ok(())
 }
@@ -56,6 +58,7 @@ struct Serving {
     path: PathBuf,
     is_encrypted: bool,
     runtime: Runtime,
+    engine: Engine,
     server: Server,
     store: Arc<dyn Store>,
 }
@@ -76,8 +79,8 @@ impl Serving {
         let engine = runtime
             .block_on(Engine::open(Arc::clone(&store), options))
             .with_context(|| format!("cannot start on the data file {}", path.display()))?;
-        let server = runtime.block_on(async { doors.open(engine) });
-        Ok(Self { path, is_encrypted, runtime, server, store })
+        let server = runtime.block_on(async { doors.open(engine.clone()) });
+        Ok(Self { path, is_encrypted, runtime, engine, server, store })
     }
 
     /// Makes everything durable that was begun, and lets go of the file.
@@ -91,6 +94,9 @@ impl Serving {
         Ok(())
     }
 }
+
+/// What comes before the reason.
+pub(crate) const LOST: &str = "the data is lost to this server";
 
 /// Takes the addresses. A server that was just killed has them until it is gone, and whoever starts the
 /// next one at once should not have to try again.

@@ -1,6 +1,8 @@
-//! How a running `steadfast` is asked to stop: Ctrl-C, or the signal that service managers send.
+//! What ends a running `steadfast`: Ctrl-C, the signal that service managers send, or the loss of its
+//! data.
 
 use anyhow::{Context as _, Result};
+use steadfast_engine::{Engine, Lost};
 use tokio::runtime::{Builder, Runtime};
 
 /// A request to stop that has not come yet.
@@ -18,9 +20,15 @@ impl Asked {
         Ok(Self { runtime, signals })
     }
 
-    /// Returns once somebody has asked.
-    pub(crate) fn wait(mut self) {
-        self.runtime.block_on(self.signals.first());
+    /// Returns once somebody has asked. An error if the engine is of no use before: whoever looks after
+    /// this process can start another one, and hears why.
+    pub(crate) fn wait(mut self, engine: &Engine) -> Result<(), Lost> {
+        self.runtime.block_on(async {
+            tokio::select! {
+                () = self.signals.first() => Ok(()),
+                lost = engine.wait_until_lost() => Err(lost),
+            }
+        })
     }
 }
 

@@ -94,7 +94,10 @@ fn a_file_that_is_not_ours_exits_with_1_and_is_left_as_it_was() {
 #[test]
 fn wrong_values_exit_with_2_and_are_named() {
     for (args, part) in [
-        (&["serve", "--grpc", "here"][..], "--grpc here: \"here\" is not an address with a port"),
+        (
+            &["serve", "--grpc", "here"][..],
+            "invalid value 'here' for '--grpc <ADDRESS>': \"here\" is not an address with a port",
+        ),
         (&["serve", "--shards", "0"], "there are 1 to 1024 shards"),
         (&["serve", "--synchronous", "off"], "\"off\" is none of full, normal"),
         (&["serve", "--log-level", "loud"], "is not a level such as warn"),

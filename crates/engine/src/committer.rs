@@ -17,7 +17,7 @@ use std::{
     fmt,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -194,7 +194,6 @@ pub(crate) struct Committer {
     pub(crate) watermarks: Vec<Arc<Watermark>>,
     pub(crate) hot: Arc<Hot>,
     pub(crate) stats: Arc<CommitStats>,
-    pub(crate) fenced: Arc<AtomicBool>,
     pub(crate) ended: Arc<Ended>,
     /// Told of each run that was not written.
     pub(crate) unwritten: Box<dyn Fn(ShardNumber, RunNumber, Unwritten) + Send + Sync>,
@@ -245,9 +244,9 @@ impl Committer {
             let writes = fold(&mut works);
             let began = self.clock.now();
             pace.note(writes.len(), began);
-            if !self.commit(&mut works, writes).await {
-                self.fenced.store(true, Ordering::Release);
-                self.ended.set();
+            if let Err(error) = self.commit(&mut works, writes).await {
+                tracing::error!(%error, "the data is lost to this engine; it stops");
+                self.ended.lose(error);
                 return;
             }
             (last, last_size) = (self.clock.now().since(began), works.len());
@@ -305,34 +304,29 @@ impl Committer {
         linger.was(self.hot.is_empty());
     }
 
-    /// Makes the works durable; `false` if this engine does not own the data any more.
-    async fn commit(&mut self, works: &mut [Work], writes: Vec<RunWrite>) -> bool {
+    /// Makes the works durable; an error if the data is lost to this engine.
+    async fn commit(
+        &mut self,
+        works: &mut [Work],
+        writes: Vec<RunWrite>,
+    ) -> Result<(), StoreError> {
         if writes.is_empty() {
-            return true;
+            return Ok(());
         }
         let size = works.len().try_into().unwrap_or(0);
         self.stats.works.fetch_add(size, Ordering::Relaxed);
         self.stats.sizes.record(size);
         let batch = self.batch(writes);
         match self.commit_until_durable(&batch).await {
-            Ok(()) => {
-                self.drop_undone(works, &batch.writes);
-                true
-            }
             Err(StoreError::Rejected(reason)) => {
                 tracing::error!(%reason, "the store refused a commit; trying its runs one by one");
-                let Some(refused) = self.commit_one_by_one(&batch.writes).await else {
-                    return false;
-                };
+                let refused = self.commit_one_by_one(&batch.writes).await?;
                 self.drop_refused(works, &refused);
-                self.drop_undone(works, &batch.writes);
-                true
             }
-            Err(error) => {
-                tracing::error!(%error, "the data is lost to this engine; it stops");
-                false
-            }
+            other => other?,
         }
+        self.drop_undone(works, &batch.writes);
+        Ok(())
     }
 
     /// What builds on a run that was refused is never said, and its shard must forget it.
@@ -406,14 +400,13 @@ impl Committer {
         }
     }
 
-    /// Finds the runs that the store will not have; the others must not suffer for them. `None`
-    /// if this engine does not own the data any more.
-    async fn commit_one_by_one(&mut self, writes: &[RunWrite]) -> Option<Refusals> {
+    /// Finds the runs that the store will not have; the others must not suffer for them. An error if
+    /// the data is lost to this engine.
+    async fn commit_one_by_one(&mut self, writes: &[RunWrite]) -> Result<Refusals, StoreError> {
         let mut refused = Refusals::new();
         for write in writes {
             let batch = self.batch(vec![write.clone()]);
             match self.commit_until_durable(&batch).await {
-                Ok(()) => {}
                 Err(StoreError::Rejected(reason)) => {
                     if let Some(aside) = &write.aside {
                         aside.refuse(reason);
@@ -422,10 +415,10 @@ impl Committer {
                         refused.insert(write.run, write.shard);
                     }
                 }
-                Err(_) => return None,
+                other => other?,
             }
         }
-        Some(refused)
+        Ok(refused)
     }
 
     fn release(&self, works: Vec<Work>) {

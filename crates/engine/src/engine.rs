@@ -1,10 +1,7 @@
 //! An engine's life: opened on a store, stopped without losing anything.
 
 use std::{
-    sync::{
-        Arc, OnceLock, Weak,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, OnceLock, Weak},
     time::Duration,
 };
 
@@ -15,6 +12,7 @@ use crate::{
     batch::Batches,
     clock::{Clock, SystemClock},
     committer::{CommitStats, Committer, Hot, Unwritten, Watermark},
+    ended::Lost,
     errands::Errands,
     failures::{Books, ResumeJobs},
     hands::Hands,
@@ -107,7 +105,6 @@ impl Engine {
             stats: Arc::new(CommitStats::default()),
             tally: Tally::default(),
             held: Sum::default(),
-            fenced: Arc::new(AtomicBool::new(false)),
             ended: Arc::default(),
             numbers: RunNumbers::from(lease.next_run),
             known_ids: KnownIds::new(lease.next_run == RunNumber(1)),
@@ -130,7 +127,6 @@ impl Engine {
             watermarks: watermarks.clone(),
             hot: Arc::clone(&shared.hot),
             stats: Arc::clone(&shared.stats),
-            fenced: Arc::clone(&shared.fenced),
             ended: Arc::clone(&shared.ended),
             unwritten: tell_unwritten(Arc::downgrade(&shared)),
         };
@@ -172,9 +168,19 @@ impl Engine {
         self.running.abort();
     }
 
-    /// Whether another process has taken the data over, so that this engine is of no more use.
-    pub fn is_fenced(&self) -> bool {
-        self.shared().fenced.load(Ordering::Acquire)
+    /// Why the data is lost to this engine, if it is: then the engine is of no more use.
+    pub fn lost(&self) -> Option<&Lost> {
+        self.running.shared.ended.lost()
+    }
+
+    /// Waits until the data is lost to this engine, which may be never.
+    pub async fn wait_until_lost(&self) -> Lost {
+        self.shared().ended.wait().await;
+        match self.lost() {
+            Some(lost) => lost.clone(),
+            // It was asked to stop.
+            None => std::future::pending().await,
+        }
     }
 
     /// How many workflow tasks and activity tasks wait for a worker.

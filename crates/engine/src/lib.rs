@@ -54,6 +54,7 @@ mod workers;
 
 pub use clock::{Clock, SystemClock, Wait};
 pub use committer::CommitStats;
+pub use ended::Lost;
 pub use engine::{OpenError, Options};
 pub use error::{Code, Detail, Error};
 pub use histogram::Histogram;

@@ -212,11 +212,11 @@ async fn an_engine_whose_data_was_taken_over_acknowledges_nothing_more() {
         rig.settle().await;
         let refused = old.start_workflow_execution(start_request("order-2")).await;
         assert_eq!(refused.expect_err("not its data any more").code, Code::Unavailable);
-        assert!(old.is_fenced());
+        assert!(old.lost().is_some());
         let before = rig.millis();
         assert_eq!(poll.await.expect("it ends"), Ok(Work::default()), "it was in vain");
         assert_eq!(rig.millis(), before, "nobody polls an engine that has lost its data");
-        assert!(!new.is_fenced());
+        assert!(new.lost().is_none());
         new.start_workflow_execution(start_request("order-3")).await.expect("its data");
         let refused = old.signal_workflow_execution(
             steadfast_proto::workflowservice::SignalWorkflowExecutionRequest {

@@ -8,6 +8,7 @@ mod common;
 mod drawn;
 mod edda;
 mod edges;
+mod gone;
 mod joining;
 mod keeping;
 mod late;

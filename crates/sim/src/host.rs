@@ -218,9 +218,9 @@ impl Host {
         self.watch.resumes()
     }
 
-    /// Whether the engine has lost its data to another one, which here never happens rightly.
-    pub(crate) fn is_fenced(&self) -> bool {
-        self.engine().as_ref().is_some_and(Engine::is_fenced)
+    /// Whether the engine has lost its data, which here never happens rightly.
+    pub(crate) fn has_lost_data(&self) -> bool {
+        self.engine().is_some_and(|engine| engine.lost().is_some())
     }
 }
 

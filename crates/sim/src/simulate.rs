@@ -142,8 +142,9 @@ async fn judged(world: &World, seed: u64) -> Report {
     let again = oracle::read(world).await;
     faults.extend(oracle::compare(&runs, &again));
     faults.extend(oracle::compare_errors(world, &errors).await);
-    if world.host.is_fenced() {
-        faults.push(Fault { what: "the engine was fenced".to_owned(), workflow_id: String::new() });
+    if world.host.has_lost_data() {
+        let what = "the engine has lost its data".to_owned();
+        faults.push(Fault { what, workflow_id: String::new() });
     }
     let mut shown: Vec<&str> = faults.iter().map(|fault| fault.workflow_id.as_str()).collect();
     shown.sort_unstable();

@@ -34,6 +34,15 @@ pub enum Error {
         /// Which process, if that is known.
         process: Option<u32>,
     },
+    /// The file was taken away while it was open. What was written last may be nowhere.
+    #[error(
+        "{path} was removed, renamed or replaced while this process had it open: what is written now \
+         would be lost. Put it back, or start again with the file that is there"
+    )]
+    Gone {
+        /// Which file.
+        path: String,
+    },
     /// The file is not a healthy database of ours. Restore a backup; it was not changed.
     #[error("{path} is damaged and was not opened: {reason}")]
     Damaged {
@@ -65,7 +74,7 @@ pub enum Outcome {
     NotApplied,
     /// It may have been applied; ask [`last_commit`](crate::Store::last_commit).
     Unknown,
-    /// Nothing was applied, and trying again is of no use.
+    /// Nothing was applied where it would be found, and trying again is of no use.
     Final,
 }
 
@@ -77,6 +86,7 @@ impl Error {
             Self::Io(_) => Outcome::Unknown,
             Self::Fenced { .. }
             | Self::InUse { .. }
+            | Self::Gone { .. }
             | Self::Damaged { .. }
             | Self::TooNew { .. }
             | Self::Rejected(_)
@@ -92,6 +102,7 @@ impl Error {
             | Self::Io(_)
             | Self::Fenced { .. }
             | Self::InUse { .. }
+            | Self::Gone { .. }
             | Self::Closed => true,
             Self::Damaged { .. } | Self::TooNew { .. } | Self::Rejected(_) => false,
         }

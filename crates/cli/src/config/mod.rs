@@ -21,7 +21,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
-use clap::{Arg, ArgMatches, Command, error::ErrorKind};
+use clap::{Arg, ArgMatches, Command};
 use steadfast_server::TlsFiles;
 use steadfast_store::sqlite;
 
@@ -151,17 +151,11 @@ pub(crate) fn port_beside(port: u16) -> Option<u16> {
 impl clap::FromArgMatches for Flags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let file = matches.get_one::<PathBuf>(FILE_FLAG).cloned();
-        let mut given = Vec::new();
-        let mut scratch = Config::default();
-        for setting in SETTINGS {
-            let Some(text) = matches.get_one::<String>(setting.name) else { continue };
-            (setting.set)(&mut scratch, text).map_err(|error| {
-                let text = format!("--{} {text}: {error:#}\n", setting.name);
-                clap::Error::raw(ErrorKind::ValueValidation, text)
-            })?;
-            given.push((setting, text.clone()));
-        }
-        Ok(Self { file, given })
+        let given = SETTINGS.iter().filter_map(|setting| {
+            let text = matches.get_one::<String>(setting.name)?;
+            Some((setting, text.clone()))
+        });
+        Ok(Self { file, given: given.collect() })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -187,6 +181,8 @@ impl clap::Args for Flags {
 
 impl Setting {
     fn flag(&self) -> Arg {
+        let set = self.set;
+        let tried = move |text: &str| set(&mut Config::default(), text).map(|()| text.to_owned());
         let help = match self.default {
             "" => self.about.to_owned(),
             default => format!("{} [default: {default}]", self.about),
@@ -194,6 +190,7 @@ impl Setting {
         Arg::new(self.name)
             .long(self.name)
             .value_name(self.value)
+            .value_parser(tried)
             .help_heading(self.group)
             .help(help)
     }

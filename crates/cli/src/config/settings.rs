@@ -1,6 +1,12 @@
 //! Everything that can be set, in one table.
 
-use std::{fmt::Display, path::PathBuf, str::FromStr, time::Duration};
+use std::{
+    fmt::Display,
+    net::{Ipv4Addr, SocketAddr},
+    path::PathBuf,
+    str::FromStr,
+    time::Duration,
+};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use steadfast_server::{Key, Keys, Right};
@@ -370,8 +376,11 @@ fn one_of<T: Copy>(text: &str, all: &[(&str, T)]) -> Result<T> {
     bail!("{text:?} is none of {}", names.join(", "))
 }
 
-fn address(text: &str) -> Result<std::net::SocketAddr> {
-    text.parse().ok().with_context(|| {
+/// An address with a port; `localhost` is one.
+fn address(text: &str) -> Result<SocketAddr> {
+    let here = text.strip_prefix("localhost:").and_then(|port| port.parse().ok());
+    let here = here.map(|port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+    here.or_else(|| text.parse().ok()).with_context(|| {
         format!("{text:?} is not an address with a port, such as 127.0.0.1:7233 or [::1]:7233")
     })
 }

@@ -20,11 +20,11 @@ use steadfast_store::Store;
 
 use self::args::{Command, LogFormat, Pages, StartDev};
 use crate::{
-    config::CONTINUE_AS_NEW_INTERVAL, logs::Logs, operator::kind, output::say, stop, threads,
-    trouble::Trouble,
+    config::CONTINUE_AS_NEW_INTERVAL, logs::Logs, operator::kind, output::say, serve::LOST, stop,
+    threads, trouble::Trouble,
 };
 
-/// Serves until somebody asks to stop.
+/// Serves until somebody asks to stop, or nothing can be done with the data any more.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let Command::StartDev(args) = &args.command;
     let asked = stop::Asked::listen()?;
@@ -39,17 +39,19 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         tracing::warn!("{flag} has no effect here");
     }
     let store = store.store;
-    let engine = open(args, Arc::clone(&store), options);
-    let server = runtime.block_on(async { anyhow::Ok(doors.open(engine.await?)) })?;
+    let engine = runtime.block_on(open(args, Arc::clone(&store), options))?;
+    let server = runtime.block_on(async { doors.open(engine.clone()) });
     // A suite that reads no output, or has gone, is served all the same.
     let _ = say(&banner(args, &server));
-    asked.wait();
-    runtime.block_on(async {
+    let ended = asked.wait(&engine);
+    let stopped = runtime.block_on(async {
         server.stop().await;
         store.close().await
-    })?;
+    });
     // Whoever still holds a connection does not hold the process.
     runtime.shutdown_background();
+    ended.context(LOST)?;
+    stopped?;
     let _ = say("stopped");
     Ok(())
 }

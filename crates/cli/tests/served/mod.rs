@@ -316,6 +316,42 @@ fn a_file_that_another_server_has_is_refused_and_that_one_goes_on() {
     Serving::start(steadfast(&FREE).arg("--db").arg(&db)).stop();
 }
 
+/// As somebody does who wants to begin anew and has not stopped the server.
+#[test]
+fn a_server_whose_file_is_removed_says_so_and_ends() {
+    let db = folder("serve_removed").join("a.db");
+    let mut old = Serving::start(steadfast(&FREE).arg("--db").arg(&db));
+    for suffix in ["db", "db-wal", "db-shm", "db-lock"] {
+        fs::remove_file(db.with_extension(suffix)).expect("it is there");
+    }
+    let new = Serving::start(steadfast(&FREE).arg("--db").arg(&db));
+    let start = |serving: &Serving| {
+        let start = ["workflow", "start", "--type", "T", "-t", "q", "-w", "w"];
+        let command = &mut steadfast(&start);
+        let output = command.args(["--address", serving.said("gRPC")]).output();
+        output.expect("the binary starts")
+    };
+    assert!(start(&new).status.success());
+    let refused = start(&old);
+    assert_eq!(refused.status.code(), Some(4), "{}", text(&refused.stdout));
+    let told = text(&refused.stderr);
+    assert!(told.contains("a.db was removed, renamed or replaced"), "{told}");
+    assert_eq!(old.child.wait().expect("it ends").code(), Some(1));
+    let mut told = String::new();
+    old.child.stderr.take().expect("piped").read_to_string(&mut told).expect("readable");
+    let last = told.lines().last().unwrap_or_default();
+    assert!(last.starts_with("error: the data is lost to this server: /"), "{told}");
+    new.signal("KILL");
+    let mut killed = new;
+    killed.child.wait().expect("it ends");
+
+    let again = Serving::start(steadfast(&FREE).arg("--db").arg(&db));
+    let list = ["workflow", "list", "--address", again.said("gRPC")];
+    let listed = text(&steadfast(&list).output().expect("the binary starts").stdout);
+    assert_eq!(listed.lines().count(), 2, "{listed}");
+    again.stop();
+}
+
 /// It was not written by a server, so that it is refused thereafter.
 #[test]
 fn data_of_an_older_release_is_brought_up_with_a_word() {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{Engine, within};
+use crate::ended::Lost;
 
 /// Why no work can be done.
 #[derive(Debug, thiserror::Error)]
@@ -11,9 +12,9 @@ pub enum Unwell {
     /// It was asked to stop.
     #[error("the engine is stopping")]
     Stopping,
-    /// Another process has taken the data over.
-    #[error("another process has taken the data over; this one is of no more use")]
-    Fenced,
+    /// Nothing can be done with the data any more.
+    #[error("{0}; this process is of no more use")]
+    Lost(Lost),
     /// The store does not take what is written.
     #[error("the store does not take what is written: {0}")]
     Store(#[from] steadfast_store::Error),
@@ -29,8 +30,8 @@ impl Engine {
         if self.running.is_stopped() {
             return Err(Unwell::Stopping);
         }
-        if self.is_fenced() {
-            return Err(Unwell::Fenced);
+        if let Some(lost) = self.lost() {
+            return Err(Unwell::Lost(lost.clone()));
         }
         let now = self.now().to_string().into_bytes();
         let write = self.store().put_setting(PROBE.to_owned(), Some(now));

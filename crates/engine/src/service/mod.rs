@@ -132,10 +132,12 @@ impl Engine {
 
     /// Refuses to wait for what an engine that has ended will not bring.
     fn check_running(&self) -> Result<(), Error> {
-        if self.shared().ended.is_set() {
-            return Err(Error::unavailable("the engine is stopping"));
+        let ended = &self.shared().ended;
+        match ended.lost() {
+            Some(lost) => Err(Error::unavailable(lost.to_string())),
+            None if ended.is_set() => Err(Error::unavailable("the engine is stopping")),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Sends a job to the shard that owns its workflow.

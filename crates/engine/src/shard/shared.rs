@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicBool, AtomicI64, Ordering},
+        atomic::{AtomicI64, Ordering},
     },
     time::Duration,
 };
@@ -67,7 +67,6 @@ pub(crate) struct Shared {
     pub(crate) stats: Arc<CommitStats>,
     pub(crate) tally: Tally,
     pub(crate) held: Sum,
-    pub(crate) fenced: Arc<AtomicBool>,
     pub(crate) ended: Arc<Ended>,
     pub(crate) numbers: RunNumbers,
     pub(crate) known_ids: KnownIds,

@@ -155,8 +155,8 @@ fn commits(engine: &Engine, writer: &mut Writer<'_>) -> fmt::Result {
     writer.gauge("steadfast_cached_schedules", "Schedules in memory", size(held.schedules))?;
     let waiting = "Clients that wait for a workflow to go on or for an update, about";
     writer.gauge("steadfast_waiting_clients", waiting, size(held.watchers))?;
-    let fenced = u64::from(engine.is_fenced());
-    writer.gauge("steadfast_fenced", "1 if another process has taken the data over", fenced)
+    let about = "1 if the data is lost to this process: another one has it, or its file is gone";
+    writer.gauge("steadfast_fenced", about, u64::from(engine.lost().is_some()))
 }
 
 pub(super) struct Writer<'a>(DescriptorEncoder<'a>);

@@ -28,6 +28,7 @@ mod history;
 mod lane;
 mod namespaces;
 mod number;
+mod place;
 mod query;
 mod runs;
 mod schema;
@@ -50,7 +51,7 @@ use std::{
 use rusqlite::Connection;
 use steadfast_retry::Timestamp;
 
-use self::{asides::Guard, fault::Fault, lane::Lane, sole::Sole};
+use self::{asides::Guard, fault::Fault, lane::Lane, place::Place, sole::Sole};
 use crate::{
     aside::Aside,
     error::Error,
@@ -138,6 +139,7 @@ pub struct Sqlite {
     checkpoints: Lane,
     guard: Arc<Guard>,
     counters: Arc<Counters>,
+    place: Arc<Place>,
     /// Until it is closed.
     sole: Mutex<Option<Sole>>,
 }
@@ -196,6 +198,7 @@ impl Sqlite {
             checkpoints,
             guard,
             counters,
+            place: Arc::new(Place::of(&path)),
             path,
             sole: Mutex::new(Some(sole)),
         })
@@ -237,15 +240,16 @@ impl Sqlite {
         self.write(move |db| asides::alone(db, &guard, &aside))
     }
 
-    /// Work for the writer. It counts as a commit if it succeeds.
+    /// Work for the writer. It counts as a commit if it succeeds, and if the file is still there.
     fn write<T, F>(&self, job: F) -> Answer<'_, T>
     where
         T: Send + 'static,
         F: FnOnce(&mut Connection) -> Result<T, Fault> + Send + 'static,
     {
-        let counters = Arc::clone(&self.counters);
+        let (counters, place) = (Arc::clone(&self.counters), Arc::clone(&self.place));
         self.writer.call(move |db| {
             let result = job(db)?;
+            place.check()?;
             counters.commits.fetch_add(1, Ordering::Relaxed);
             Ok(result)
         })

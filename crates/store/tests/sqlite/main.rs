@@ -5,6 +5,7 @@ mod backup;
 mod crash;
 mod damage;
 mod faults;
+mod gone;
 mod older;
 mod speed;
 
