@@ -14,12 +14,14 @@
 mod grpc;
 mod http;
 mod keys;
+mod knock;
 mod listen;
 mod metrics;
 mod rpc;
 mod server;
 mod tls;
 mod webhooks;
+mod wrong_door;
 
 pub use grpc::{OPERATOR, WORKFLOW};
 pub use http::openapi;

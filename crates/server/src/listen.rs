@@ -19,6 +19,7 @@ use tokio_rustls::server::TlsStream;
 use tokio_stream::{StreamExt as _, wrappers::ReceiverStream};
 
 use crate::{
+    knock::Speaks,
     metrics::{Connected, Metrics},
     tls::Tls,
 };
@@ -90,15 +91,19 @@ impl Welcome {
         // Small answers must not wait for an acknowledgement of earlier ones.
         let _ = stream.set_nodelay(true);
         let counted = self.metrics.as_ref().map(Metrics::connection);
+        // Whoever says nothing for long is let in, and waited for there.
+        let first = tokio::time::timeout(GREETING, Speaks::by(&stream)).await;
+        let speaks = first.unwrap_or(Ok(Speaks::Unknown))?;
+        let lacks_tls = self.tls.is_some() && matches!(speaks, Speaks::Http1 | Speaks::Http2);
         let stream = match self.tls {
-            None => Stream::Plain(stream),
-            Some(tls) => {
+            Some(tls) if !lacks_tls => {
                 let greeting = tls.acceptor().accept(stream);
-                let greeted = tokio::time::timeout(TLS_GREETING, greeting).await;
+                let greeted = tokio::time::timeout(GREETING, greeting).await;
                 Stream::Tls(Box::new(greeted.map_err(io::Error::other)??))
             }
+            Some(_) | None => Stream::Plain(stream),
         };
-        Ok(Connection { stream, _counted: counted })
+        Ok(Connection { stream, speaks, lacks_tls, _counted: counted })
     }
 }
 
@@ -174,7 +179,21 @@ pub(crate) async fn asked(stop: &mut watch::Receiver<bool>) {
 #[derive(Debug)]
 pub(crate) struct Connection {
     stream: Stream,
+    speaks: Speaks,
+    lacks_tls: bool,
     _counted: Option<Connected>,
+}
+
+impl Connection {
+    /// What its first bytes were in.
+    pub(crate) fn speaks(&self) -> Speaks {
+        self.speaks
+    }
+
+    /// Whether it should have been encrypted, and is not.
+    pub(crate) fn lacks_tls(&self) -> bool {
+        self.lacks_tls
+    }
 }
 
 #[derive(Debug)]
@@ -270,7 +289,11 @@ async fn greet(
     welcome: Welcome,
     connections: mpsc::Sender<io::Result<Connection>>,
 ) {
-    match welcome.receive(stream).await {
+    let received = tokio::select! {
+        received = welcome.receive(stream) => received,
+        () = connections.closed() => return,
+    };
+    match received {
         // The door that it was for may be closed by now.
         Ok(connection) => drop(connections.send(Ok(connection)).await),
         Err(error) => tracing::debug!(%error, "a client could not be greeted"),
@@ -290,5 +313,5 @@ fn loopback_twin(address: SocketAddr) -> Option<SocketAddr> {
 const ACCEPTED_AHEAD: usize = 64;
 /// How long to wait after a connection could not be accepted: the cause rarely ends at once.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
-/// How long a client may take to agree on encryption.
-const TLS_GREETING: Duration = Duration::from_secs(10);
+/// How long a client may take to say anything, and then to agree on encryption.
+const GREETING: Duration = Duration::from_secs(10);

@@ -16,6 +16,7 @@ use crate::{
     listen::{BindError, Listener, Welcome},
     metrics::Metrics,
     tls::{Tls, TlsError, TlsFiles},
+    wrong_door::Directions,
 };
 
 /// How a server is opened.
@@ -127,7 +128,7 @@ impl Doors {
         let metrics = Arc::new(Metrics::new(&[WORKFLOW, OPERATOR]));
         let (stop, stopped) = watch::channel(false);
         let grpc = self.grpc.address();
-        let http = self.http.iter().map(Listener::address).collect();
+        let http: Vec<SocketAddr> = self.http.iter().map(Listener::address).collect();
         let mut serving = JoinSet::new();
         let welcome = Welcome { tls: self.http_tls, metrics: None };
         for listener in self.http {
@@ -138,7 +139,9 @@ impl Doors {
         }
         let welcome = Welcome { tls: self.grpc_tls, metrics: Some(Arc::clone(&metrics)) };
         let incoming = self.grpc.incoming(&welcome);
-        serving.spawn(grpc::serve(engine.clone(), self.options.keys, metrics, incoming, stopped));
+        let directions = Directions::to_pages(http.first().copied());
+        let (engine_too, keys) = (engine.clone(), self.options.keys);
+        serving.spawn(grpc::serve(engine_too, keys, metrics, incoming, directions, stopped));
         Server { grpc, http, engine, stop, serving }
     }
 }

@@ -18,3 +18,4 @@ mod story;
 mod table;
 mod tls;
 mod wire;
+mod wrong_door;

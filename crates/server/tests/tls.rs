@@ -6,9 +6,15 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair}
 use steadfast_engine::Limits;
 use steadfast_proto::{clients::WorkflowServiceClient, workflowservice as ws};
 use steadfast_server::{OpenError, Options as Doors, Server, TlsError, TlsFiles};
-use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
+use tonic::{
+    Code,
+    transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity},
+};
 
-use crate::common::{World, doors};
+use crate::{
+    common::{World, code_and_text, doors},
+    wrong_door::{browse, connect},
+};
 
 type Authority = CertifiedIssuer<'static, KeyPair>;
 
@@ -73,12 +79,15 @@ async fn connections_are_encrypted_and_plain_ones_are_not_taken() {
     let world = world(&write(folder.path(), &authority, None)).await;
     assert!(is_answered(&world, &authority, None).await);
     assert!(!is_answered(&world, &self::authority(), None).await, "whom we do not trust");
-    let plain = Endpoint::from_shared(world.url()).expect("an address");
-    let plain = match plain.connect().await {
-        Ok(channel) => asks(channel).await,
-        Err(_) => false,
-    };
-    assert!(!plain);
+    let words = "this server speaks TLS: connect with it";
+    let told = connect(world.server.grpc()).await;
+    assert_eq!(code_and_text(&told), (Code::FailedPrecondition, words));
+    for address in [world.server.grpc(), world.server.http().expect("pages")] {
+        let shown = browse(address, "GET / HTTP/1.1\r\nhost: here\r\n\r\n").await;
+        assert!(shown.contains(words) && shown.contains(" 400 "), "{shown}");
+    }
+    let garbage = browse(world.server.grpc(), "hello there").await;
+    assert!(garbage.starts_with('\u{15}'), "an alert of TLS: {garbage:?}");
 }
 
 #[tokio::test]

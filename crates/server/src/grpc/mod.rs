@@ -33,6 +33,7 @@ use crate::{
     keys::Keys,
     listen::{self, Connection, Incoming, attend_all},
     metrics::Metrics,
+    wrong_door::Directions,
 };
 
 /// Serves until `stop`, then until the calls that are under way have ended.
@@ -41,14 +42,24 @@ pub(crate) async fn serve(
     keys: Keys,
     metrics: Arc<Metrics>,
     incoming: Incoming,
+    directions: Directions,
     stop: watch::Receiver<bool>,
 ) {
     let services = Services::new(Door::new(engine, keys, metrics)).await;
-    attend_all(incoming, stop, |connection, stop| attend(connection, services.clone(), stop)).await;
+    attend_all(incoming, stop, |connection, stop| {
+        attend(connection, services.clone(), directions.clone(), stop)
+    })
+    .await;
 }
 
 /// Answers one client, until it goes or the server stops.
-async fn attend(connection: Connection, services: Services, stop: watch::Receiver<bool>) {
+async fn attend(
+    connection: Connection,
+    services: Services,
+    directions: Directions,
+    stop: watch::Receiver<bool>,
+) {
+    let Some(connection) = directions.tell(connection, &stop).await else { return };
     let serving = http2::Builder::new(TokioExecutor::new())
         .timer(TokioTimer::new())
         // gRPC has no use for the date, which would be in the headers of every answer.

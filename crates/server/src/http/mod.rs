@@ -24,16 +24,29 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::sync::watch;
 use tower_service::Service as _;
 
-use crate::listen::{self, Connection, Incoming, attend_all};
+use crate::{
+    listen::{self, Connection, Incoming, attend_all},
+    wrong_door::Directions,
+};
 
 /// Serves until `stop`, then until the answers that are under way are sent.
 pub(crate) async fn serve(pages: Pages, incoming: Incoming, stop: watch::Receiver<bool>) {
+    let directions = Directions::to_grpc(pages.grpc);
     let router = pages::router().merge(api::router()).merge(ui::router()).with_state(pages);
-    attend_all(incoming, stop, |connection, stop| attend(connection, router.clone(), stop)).await;
+    attend_all(incoming, stop, |connection, stop| {
+        attend(connection, router.clone(), directions.clone(), stop)
+    })
+    .await;
 }
 
 /// Answers one client, until it goes or the server stops.
-async fn attend(connection: Connection, router: Router, stop: watch::Receiver<bool>) {
+async fn attend(
+    connection: Connection,
+    router: Router,
+    directions: Directions,
+    stop: watch::Receiver<bool>,
+) {
+    let Some(connection) = directions.tell(connection, &stop).await else { return };
     let service =
         hyper::service::service_fn(move |request: http::Request<hyper::body::Incoming>| {
             let mut router = router.clone();

@@ -1,0 +1,114 @@
+//! Whoever knocks at the wrong door is told which one is right.
+//!
+//! An SDK at the address of the pages, a browser at that of SDKs, and either of them without TLS where
+//! there is no other way in: each would otherwise see a connection that breaks off, and have to guess.
+
+use std::{convert::Infallible, net::SocketAddr, sync::Arc, time::Duration};
+
+use http::{Response, StatusCode, header};
+use hyper::{
+    body::Incoming,
+    server::conn::{http1, http2},
+    service::service_fn,
+};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use tokio::sync::watch;
+use tonic::Status;
+
+use crate::{
+    knock::Speaks,
+    listen::{self, Connection},
+};
+
+/// What is said to those who are wrong at a door.
+#[derive(Clone, Debug)]
+pub(crate) struct Directions {
+    /// What the door is not for.
+    stranger: Speaks,
+    elsewhere: Arc<str>,
+}
+
+impl Directions {
+    /// At the door for SDKs, where the pages are elsewhere or nowhere.
+    pub(crate) fn to_pages(pages: Option<SocketAddr>) -> Self {
+        let pages = match pages {
+            Some(at) => format!("Pages for a browser are {}", place("http://", at)),
+            None => "This server has no pages for a browser".to_owned(),
+        };
+        let elsewhere = format!("SDKs connect here, over gRPC. {pages}").into();
+        Self { stranger: Speaks::Http1, elsewhere }
+    }
+
+    /// At the door for browsers, where that for SDKs is elsewhere.
+    pub(crate) fn to_grpc(grpc: SocketAddr) -> Self {
+        let elsewhere = format!("here are pages for a browser; SDKs connect {}", place("", grpc));
+        Self { stranger: Speaks::Http2, elsewhere: elsewhere.into() }
+    }
+
+    /// Tells a client that it is wrong here, if it is; gives it back if it is not.
+    pub(crate) async fn tell(
+        &self,
+        connection: Connection,
+        stop: &watch::Receiver<bool>,
+    ) -> Option<Connection> {
+        let words = if connection.lacks_tls() {
+            ENCRYPTED.into()
+        } else if connection.speaks() == self.stranger {
+            Arc::clone(&self.elsewhere)
+        } else {
+            return Some(connection);
+        };
+        tracing::debug!("a client was turned away: {words}");
+        match connection.speaks() {
+            Speaks::Http1 => tell_browser(connection, words, stop.clone()).await,
+            Speaks::Http2 => tell_sdk(connection, words, stop.clone()).await,
+            // It would not understand.
+            Speaks::Tls | Speaks::Unknown => {}
+        }
+        None
+    }
+}
+
+/// Where a door is, for somebody who may know the machine by another address.
+fn place(scheme: &str, address: SocketAddr) -> String {
+    if address.ip().is_unspecified() {
+        format!("on port {}", address.port())
+    } else {
+        format!("at {scheme}{address}")
+    }
+}
+
+async fn tell_browser(connection: Connection, words: Arc<str>, stop: watch::Receiver<bool>) {
+    let service = service_fn(|_: http::Request<Incoming>| {
+        let mut response = Response::new(format!("{words}\n"));
+        *response.status_mut() = StatusCode::BAD_REQUEST;
+        response.headers_mut().insert(header::CONTENT_TYPE, TEXT);
+        async { Ok::<_, Infallible>(response) }
+    });
+    let telling = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(PATIENCE)
+        .keep_alive(false)
+        .serve_connection(TokioIo::new(connection), service);
+    // Whoever goes without listening knows no less than before.
+    let _ = listen::serve(telling, stop, http1::Connection::graceful_shutdown).await;
+}
+
+async fn tell_sdk(connection: Connection, words: Arc<str>, stop: watch::Receiver<bool>) {
+    let service = service_fn(|_: http::Request<Incoming>| {
+        // Not one that SDKs try again after.
+        let response = Status::failed_precondition(&*words).into_http::<String>();
+        async { Ok::<_, Infallible>(response) }
+    });
+    let telling = http2::Builder::new(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .keep_alive_interval(PATIENCE)
+        .keep_alive_timeout(PATIENCE)
+        .serve_connection(TokioIo::new(connection), service);
+    let _ = listen::serve(telling, stop, http2::Connection::graceful_shutdown).await;
+}
+
+const ENCRYPTED: &str = "this server speaks TLS: connect with it";
+const TEXT: http::HeaderValue = http::HeaderValue::from_static("text/plain; charset=utf-8");
+/// How long a client may take to say what it wanted, or that it is there.
+const PATIENCE: Duration = Duration::from_secs(10);
