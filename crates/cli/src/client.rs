@@ -7,6 +7,7 @@ use steadfast_proto::{
     EachPayload,
     clients::{HealthClient, OperatorServiceClient, WorkflowServiceClient},
 };
+use steadfast_server::WRONG_DOOR;
 use tonic::{
     Code, Request, Response, Status,
     codec::CompressionEncoding::Gzip,
@@ -162,6 +163,13 @@ impl Client {
         // An answer has no cause: this one was made here, where the connection broke.
         if let Some(cause) = status.source() {
             return broken(&self.address, cause);
+        }
+        if status.metadata().contains_key(WRONG_DOOR) {
+            return Trouble::unreachable(format!(
+                "the server at {} says: {} (--tls speaks TLS, --address names another address)",
+                self.address,
+                status.message()
+            ));
         }
         let message = status.message().trim_end_matches('.');
         match status.code() {

@@ -31,3 +31,4 @@ pub use rpc::{Right, Rpc, Rpcs, State};
 pub use server::{Doors, OpenError, Options, Server, Strangers};
 pub use tls::{TlsError, TlsFiles};
 pub use webhooks::HttpWebhooks;
+pub use wrong_door::WRONG_DOOR;

@@ -13,7 +13,7 @@ use hyper::{
 };
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::sync::watch;
-use tonic::Status;
+use tonic::{Status, metadata::MetadataValue};
 
 use crate::{
     knock::Speaks,
@@ -81,7 +81,7 @@ fn place(scheme: &str, address: SocketAddr) -> String {
 async fn tell_browser(connection: Connection, words: Arc<str>, stop: watch::Receiver<bool>) {
     let service = service_fn(|_: http::Request<Incoming>| {
         let mut response = Response::new(format!("{words}\n"));
-        *response.status_mut() = StatusCode::BAD_REQUEST;
+        *response.status_mut() = StatusCode::MISDIRECTED_REQUEST;
         response.headers_mut().insert(header::CONTENT_TYPE, TEXT);
         async { Ok::<_, Infallible>(response) }
     });
@@ -97,7 +97,9 @@ async fn tell_browser(connection: Connection, words: Arc<str>, stop: watch::Rece
 async fn tell_sdk(connection: Connection, words: Arc<str>, stop: watch::Receiver<bool>) {
     let service = service_fn(|_: http::Request<Incoming>| {
         // Not one that SDKs try again after.
-        let response = Status::failed_precondition(&*words).into_http::<String>();
+        let mut status = Status::failed_precondition(&*words);
+        status.metadata_mut().insert(WRONG_DOOR, MetadataValue::from_static("1"));
+        let response = status.into_http::<String>();
         async { Ok::<_, Infallible>(response) }
     });
     let telling = http2::Builder::new(TokioExecutor::new())
@@ -107,6 +109,9 @@ async fn tell_sdk(connection: Connection, words: Arc<str>, stop: watch::Receiver
         .serve_connection(TokioIo::new(connection), service);
     let _ = listen::serve(telling, stop, http2::Connection::graceful_shutdown).await;
 }
+
+/// The header of an answer to a call at the wrong door. (To a request of a browser the status says it.)
+pub const WRONG_DOOR: &str = "steadfast-wrong-door";
 
 const ENCRYPTED: &str = "this server speaks TLS: connect with it";
 const TEXT: http::HeaderValue = http::HeaderValue::from_static("text/plain; charset=utf-8");

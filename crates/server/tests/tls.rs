@@ -84,7 +84,7 @@ async fn connections_are_encrypted_and_plain_ones_are_not_taken() {
     assert_eq!(code_and_text(&told), (Code::FailedPrecondition, words));
     for address in [world.server.grpc(), world.server.http().expect("pages")] {
         let shown = browse(address, "GET / HTTP/1.1\r\nhost: here\r\n\r\n").await;
-        assert!(shown.contains(words) && shown.contains(" 400 "), "{shown}");
+        assert!(shown.contains(words) && shown.contains(" 421 "), "{shown}");
     }
     let garbage = browse(world.server.grpc(), "hello there").await;
     assert!(garbage.starts_with('\u{15}'), "an alert of TLS: {garbage:?}");

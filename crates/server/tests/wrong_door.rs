@@ -36,7 +36,7 @@ async fn a_browser_at_the_door_for_sdks_is_told_where_the_pages_are() {
     let pages = world.server.http().expect("pages");
     for request in ["GET / HTTP/1.1\r\nhost: here\r\n\r\n", "POST /x HTTP/1.0\r\n\r\n"] {
         let shown = browse(world.server.grpc(), request).await;
-        assert!(shown.contains(" 400 Bad Request\r\n"), "{shown}");
+        assert!(shown.contains(" 421 Misdirected Request\r\n"), "{shown}");
         let words =
             format!("SDKs connect here, over gRPC. Pages for a browser are at http://{pages}\n");
         assert!(shown.ends_with(&words), "{shown}");

@@ -163,6 +163,13 @@ impl Caller {
                 format!("the server at {} did not answer JSON", self.host.address)
             });
         }
+        if status == StatusCode::MISDIRECTED_REQUEST {
+            return Err(Trouble::unreachable(format!(
+                "the server at {} says: {} (--tls speaks TLS, --http-address names another address)",
+                self.host.address,
+                String::from_utf8_lossy(bytes).trim_end()
+            )));
+        }
         let said = said.unwrap_or_default();
         let message = said["error"]["message"].as_str().map(str::to_owned);
         let message = message.unwrap_or_else(|| {

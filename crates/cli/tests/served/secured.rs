@@ -71,7 +71,7 @@ fn a_server_is_believed_if_the_named_authority_vouches_for_it() {
     assert_eq!(code, Some(4), "this machine trusts no such authority: {error}");
     let (code, error) = ask(&here, &serving, &[]);
     assert_eq!(code, Some(4), "plain: {error}");
-    assert!(error.contains("if it speaks TLS, so must --tls"), "{error}");
+    assert!(error.contains("this server speaks TLS: connect with it (--tls speaks"), "{error}");
     let (code, error) = ask(&here, &serving, &["--tls-ca-path", "none.pem"]);
     assert_eq!(code, Some(2), "{error}");
     assert!(error.contains("--tls-ca-path none.pem cannot be read"), "{error}");
@@ -157,6 +157,7 @@ fn the_http_door_asks_for_the_same_certificates_and_keys() {
     }
     let (code, error) = ask(&[&key]);
     assert_eq!(code, Some(4), "plain: {error}");
+    assert!(error.contains("this server speaks TLS: connect with it (--tls speaks"), "{error}");
     serving.stop();
 }
 
