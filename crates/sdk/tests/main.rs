@@ -23,4 +23,5 @@ mod properties;
 mod refusing;
 mod schedules;
 mod starting;
+mod strangers;
 mod workflows;

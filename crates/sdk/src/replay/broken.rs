@@ -2,7 +2,10 @@
 
 use steadfast_proto::enums::WorkflowTaskFailedCause;
 
-use crate::error::{Failure, PAYLOAD_CODEC};
+use crate::{
+    error::{Failure, PAYLOAD_CODEC},
+    workflow::STRANGER,
+};
 
 /// The code does not do what history says it did.
 ///
@@ -45,6 +48,10 @@ pub enum Broken {
     /// The code panicked.
     #[error("the workflow's code panicked: {0}")]
     Panic(String),
+    /// The code waits for something that its context does not know of, and that would be lost with the
+    /// process.
+    #[error("{STRANGER}")]
+    NotDurable,
     /// Nobody has registered such a workflow here.
     #[error("no workflow {name:?} is registered here; there are {known:?}")]
     UnknownWorkflow {
@@ -67,6 +74,7 @@ impl Broken {
         match self {
             Self::NonDeterminism(_) => WorkflowTaskFailedCause::NonDeterministicError,
             Self::Panic(_)
+            | Self::NotDurable
             | Self::UnknownWorkflow { .. }
             | Self::Incomplete(_)
             | Self::Codec(_) => WorkflowTaskFailedCause::WorkflowWorkerUnhandledFailure,
@@ -78,6 +86,7 @@ impl Broken {
         let error_type = match self {
             Self::NonDeterminism(_) => "NonDeterminismError",
             Self::Panic(_) => "PanicError",
+            Self::NotDurable => "NotDurable",
             Self::UnknownWorkflow { .. } => "UnknownWorkflow",
             Self::Incomplete(_) => "IncompleteHistory",
             Self::Codec(_) => PAYLOAD_CODEC,

@@ -121,6 +121,7 @@ impl Execution {
     /// Takes a workflow task. What the code says to it is asked for by [`answer`](Self::answer), when
     /// the local activities are done that it wants.
     pub(crate) fn advance(&mut self, work: Work) -> Result<(), Broken> {
+        self.stir()?;
         let mut events = work.events;
         if self.known > 0 {
             events.retain(|event| event.event_id > self.known);
@@ -143,6 +144,7 @@ impl Execution {
             }
         }
         self.queries.extend(work.queries);
+        self.rest();
         Ok(())
     }
 
@@ -150,6 +152,9 @@ impl Execution {
     pub(crate) fn answer(&mut self) -> Result<Answer, Broken> {
         let mut answer = Answer::default();
         if std::mem::take(&mut self.is_asked) {
+            if self.is_stuck() {
+                return Err(Broken::NotDurable);
+            }
             answer = self.settle(true)?;
         }
         for (id, query) in std::mem::take(&mut self.queries) {
@@ -297,6 +302,21 @@ impl Execution {
         Ok(Answer { commands: sent, messages, cancelled, ..Answer::default() })
     }
 
+    /// Nothing is done with the code for a while.
+    pub(super) fn rest(&self) {
+        self.tasks.iter().for_each(Tasks::rest);
+    }
+
+    /// Goes on with the code, unless somebody else would have.
+    pub(super) fn stir(&self) -> Result<(), Broken> {
+        if self.tasks.as_ref().is_none_or(Tasks::stir) { Ok(()) } else { Err(Broken::NotDurable) }
+    }
+
+    /// Whether nothing that may ever happen to the run would make its code go on.
+    fn is_stuck(&self) -> bool {
+        self.tasks.is_some() && !self.has_ended() && !self.journal.state().may_go_on()
+    }
+
     /// Whether the code has come to its end.
     pub(super) fn has_ended(&self) -> bool {
         self.closed || self.tasks.as_ref().is_some_and(Tasks::has_ended)
@@ -378,7 +398,7 @@ impl Execution {
             return Err(Broken::UnknownWorkflow { name, known });
         };
         let ctx = WorkflowContext::new(Arc::clone(&self.journal));
-        self.tasks = Some(Tasks::new(workflow.begin(ctx, started.input.clone())));
+        self.tasks = Some(Tasks::new(workflow.begin(ctx, started.input.clone()), &self.journal));
         Ok(())
     }
 
@@ -422,8 +442,9 @@ impl Execution {
 }
 
 impl Drop for Execution {
-    /// What the code drops when it is put away is not its doing.
+    /// What the code drops when it is put away is not its doing, nor is whom that wakes.
     fn drop(&mut self) {
+        let _ = self.stir();
         self.journal.close();
     }
 }

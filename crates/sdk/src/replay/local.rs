@@ -50,7 +50,10 @@ impl Execution {
     ) -> Result<(), Broken> {
         let completed_at = self.asked_at + after;
         let mark = Mark::new(seq, end.attempt, completed_at, end.outcome, end.backoff);
-        self.go_on_with(mark)
+        self.stir()?;
+        self.go_on_with(mark)?;
+        self.rest();
+        Ok(())
     }
 
     /// When the code was asked, in the run's own time.

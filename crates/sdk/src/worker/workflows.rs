@@ -1,6 +1,6 @@
 //! Workflow tasks: the history that is new goes to the code, its commands go to the engine.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use steadfast_engine::Error;
 use steadfast_proto::{
@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// How long a task waits for this worker before any other may have it.
-const STICKY: std::time::Duration = std::time::Duration::from_secs(10);
+const STICKY: Duration = Duration::from_secs(10);
 
 /// Which queue a poller asks.
 #[derive(Clone, Copy, Debug)]
@@ -108,7 +108,7 @@ async fn answer(
             messages: std::mem::take(&mut task.messages),
             queries: std::mem::take(&mut task.queries).into_iter().collect(),
         };
-        let (answer, goes_on) = match ask(&mut execution, &mut local, work).await {
+        let (answer, goes_on) = match ask(shared, &mut execution, &mut local, work).await {
             Ok(answer) => answer,
             Err(Unanswered::Broken(broken)) => {
                 // Dropped before the engine hears of it: the next task replays from the start.
@@ -138,14 +138,29 @@ async fn answer(
 
 /// Has the code answer; says whether local activities of it go on.
 async fn ask(
+    shared: &Shared,
     execution: &mut Execution,
     local: &mut Local<'_>,
     work: Work,
 ) -> Result<(Answer, bool), Unanswered> {
+    let began = shared.clock.now();
     execution.advance(work)?;
+    let took = shared.clock.now().since(began);
+    if took > LONG {
+        let workflow_type = execution.workflow_type();
+        tracing::warn!(
+            workflow_type,
+            ?took,
+            "a workflow's code kept its thread for long: {ADVICE}"
+        );
+    }
     let goes_on = local.work(execution).await?;
     Ok((execution.answer()?, goes_on))
 }
+
+/// Nobody else can use the thread meanwhile.
+const LONG: Duration = Duration::from_secs(2);
+const ADVICE: &str = "what takes its time belongs into an activity";
 
 /// The run's execution, and the events that are new to it, as they came.
 async fn prepare(

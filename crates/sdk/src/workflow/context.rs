@@ -43,6 +43,8 @@ use crate::{
 ///
 /// It must do the same at every replay, so time, chance and ids come from here, and so does every
 /// wait; a select or join over its futures is the crate's own, or any that polls in a fixed order.
+/// Code that waits for something else, such as `tokio::time::sleep` or a request, would wait for ever: its
+/// task is failed with [`Broken::NotDurable`](crate::Broken::NotDurable), and goes on when the code is mended.
 ///
 /// ```no_run
 /// # use std::time::Duration;

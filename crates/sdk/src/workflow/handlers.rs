@@ -41,6 +41,12 @@ pub(crate) struct Handlers {
     pub(crate) updates: BTreeMap<String, UpdateHandler>,
 }
 
+impl Handlers {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queries.is_empty() && self.updates.is_empty()
+    }
+}
+
 impl fmt::Debug for Handlers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let queries: Vec<_> = self.queries.keys().collect();

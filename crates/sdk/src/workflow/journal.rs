@@ -370,6 +370,15 @@ impl State {
         self.handling = to.handling;
     }
 
+    /// Whether the code can ever go on: it waits for something, or for somebody who may ask it.
+    pub(crate) fn may_go_on(&self) -> bool {
+        self.slots.values().any(|slot| slot.waker.is_some())
+            || !self.watchers.is_empty()
+            || self.inbox.is_waited_for()
+            || self.scopes.are_waited_for()
+            || !self.handlers.is_empty()
+    }
+
     /// Somebody waits until a condition holds.
     pub(crate) fn watch(&mut self, waker: &Waker) {
         self.watchers.push(waker.clone());

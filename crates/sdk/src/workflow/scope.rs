@@ -71,6 +71,10 @@ impl Scopes {
         members
     }
 
+    pub(crate) fn are_waited_for(&self) -> bool {
+        self.0.iter().any(|scope| !scope.waiters.is_empty())
+    }
+
     fn wait(&mut self, scope: usize, waker: &Waker) {
         if let Some(scope) = self.0.get_mut(scope) {
             scope.waiters.push(waker.clone());

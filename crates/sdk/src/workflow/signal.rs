@@ -31,6 +31,10 @@ impl Inbox {
         letters.waiting.drain(..).for_each(Waker::wake);
     }
 
+    pub(crate) fn is_waited_for(&self) -> bool {
+        self.0.values().any(|letters| !letters.waiting.is_empty())
+    }
+
     fn take(&mut self, name: &str) -> Option<Payloads> {
         self.0.get_mut(name)?.unread.pop_front()
     }

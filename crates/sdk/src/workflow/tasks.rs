@@ -13,7 +13,10 @@ use std::{
     task::{Context, Poll, Wake, Waker},
 };
 
-use super::journal::{Ending, Journal};
+use super::{
+    journal::{Ending, Journal},
+    rest::Rest,
+};
 use crate::call::Called;
 
 /// Code beside the main one.
@@ -25,6 +28,7 @@ pub(crate) struct Tasks {
     beside: BTreeMap<u64, (Spawned, Arc<Flag>)>,
     next: u64,
     ending: Option<Ending>,
+    rest: Arc<Rest>,
 }
 
 /// The code panicked, with these words.
@@ -33,28 +37,44 @@ pub(crate) struct Panicked(pub(crate) String);
 
 /// Whether a task has something to do.
 #[derive(Debug)]
-struct Flag(AtomicBool);
+struct Flag {
+    is_raised: AtomicBool,
+    rest: Arc<Rest>,
+}
 
 impl Wake for Flag {
     fn wake(self: Arc<Self>) {
-        self.0.store(true, Ordering::Relaxed);
+        self.is_raised.store(true, Ordering::Relaxed);
+        self.rest.woken();
     }
 }
 
 impl Flag {
-    fn raised() -> Arc<Self> {
-        Arc::new(Self(AtomicBool::new(true)))
+    fn raised(rest: &Arc<Rest>) -> Arc<Self> {
+        Arc::new(Self { is_raised: AtomicBool::new(true), rest: Arc::clone(rest) })
     }
 
     fn take(&self) -> bool {
-        self.0.swap(false, Ordering::Relaxed)
+        self.is_raised.swap(false, Ordering::Relaxed)
     }
 }
 
 impl Tasks {
     /// The main code of a run.
-    pub(crate) fn new(main: Called) -> Self {
-        Self { main: Some((main, Flag::raised())), beside: BTreeMap::new(), next: 0, ending: None }
+    pub(crate) fn new(main: Called, journal: &Arc<Journal>) -> Self {
+        let rest = Arc::new(Rest::of(Arc::downgrade(journal)));
+        let main = Some((main, Flag::raised(&rest)));
+        Self { main, beside: BTreeMap::new(), next: 0, ending: None, rest }
+    }
+
+    /// All that there was to do is done: whoever wakes the code now is nobody of whom it may wait for.
+    pub(crate) fn rest(&self) {
+        self.rest.begin();
+    }
+
+    /// There is something to do again. Says whether the code was left in peace meanwhile.
+    pub(crate) fn stir(&self) -> bool {
+        !self.rest.end()
     }
 
     /// How the main code ended, if it has.
@@ -102,7 +122,7 @@ impl Tasks {
 
     fn adopt(&mut self, journal: &Journal) {
         for spawned in std::mem::take(&mut journal.state().spawned) {
-            self.beside.insert(self.next, (spawned, Flag::raised()));
+            self.beside.insert(self.next, (spawned, Flag::raised(&self.rest)));
             self.next += 1;
         }
     }
