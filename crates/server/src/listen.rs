@@ -94,16 +94,20 @@ impl Welcome {
         // Whoever says nothing for long is let in, and waited for there.
         let first = tokio::time::timeout(GREETING, Speaks::by(&stream)).await;
         let speaks = first.unwrap_or(Ok(Speaks::Unknown))?;
-        let lacks_tls = self.tls.is_some() && matches!(speaks, Speaks::Http1 | Speaks::Http2);
+        let encryption = match (&self.tls, speaks) {
+            (Some(_), Speaks::Http1 | Speaks::Http2) => Encryption::Missing,
+            (None, Speaks::Tls) => Encryption::Unknown,
+            (Some(_) | None, _) => Encryption::Agreed,
+        };
         let stream = match self.tls {
-            Some(tls) if !lacks_tls => {
+            Some(tls) if encryption == Encryption::Agreed => {
                 let greeting = tls.acceptor().accept(stream);
                 let greeted = tokio::time::timeout(GREETING, greeting).await;
                 Stream::Tls(Box::new(greeted.map_err(io::Error::other)??))
             }
             Some(_) | None => Stream::Plain(stream),
         };
-        Ok(Connection { stream, speaks, lacks_tls, _counted: counted })
+        Ok(Connection { stream, speaks, encryption, _counted: counted })
     }
 }
 
@@ -180,7 +184,7 @@ pub(crate) async fn asked(stop: &mut watch::Receiver<bool>) {
 pub(crate) struct Connection {
     stream: Stream,
     speaks: Speaks,
-    lacks_tls: bool,
+    encryption: Encryption,
     _counted: Option<Connected>,
 }
 
@@ -190,10 +194,20 @@ impl Connection {
         self.speaks
     }
 
-    /// Whether it should have been encrypted, and is not.
-    pub(crate) fn lacks_tls(&self) -> bool {
-        self.lacks_tls
+    /// Whether client and door are of one mind about encryption.
+    pub(crate) fn encryption(&self) -> Encryption {
+        self.encryption
     }
+}
+
+/// Whether a client and a door are of one mind about encryption.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Encryption {
+    Agreed,
+    /// The door has it, and the client comes without.
+    Missing,
+    /// The client has it, and the door knows none.
+    Unknown,
 }
 
 #[derive(Debug)]

@@ -1,9 +1,19 @@
 //! Whoever knocks at the wrong door is told which one is right.
 //!
 //! An SDK at the address of the pages, a browser at that of SDKs, and either of them without TLS where
-//! there is no other way in: each would otherwise see a connection that breaks off, and have to guess.
+//! there is no other way in, or with it where there is none: each would otherwise see a connection that
+//! breaks off, and have to guess.
 
-use std::{convert::Infallible, net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    io,
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use http::{Response, StatusCode, header};
 use hyper::{
@@ -12,12 +22,15 @@ use hyper::{
     service::service_fn,
 };
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use tokio::sync::watch;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    sync::watch,
+};
 use tonic::{Status, metadata::MetadataValue};
 
 use crate::{
     knock::Speaks,
-    listen::{self, Connection},
+    listen::{self, Connection, Encryption},
 };
 
 /// What is said to those who are wrong at a door.
@@ -26,6 +39,7 @@ pub(crate) struct Directions {
     /// What the door is not for.
     stranger: Speaks,
     elsewhere: Arc<str>,
+    has_noted_tls: Arc<AtomicBool>,
 }
 
 impl Directions {
@@ -36,13 +50,14 @@ impl Directions {
             None => "This server has no pages for a browser".to_owned(),
         };
         let elsewhere = format!("SDKs connect here, over gRPC. {pages}").into();
-        Self { stranger: Speaks::Http1, elsewhere }
+        Self { stranger: Speaks::Http1, elsewhere, has_noted_tls: Arc::default() }
     }
 
     /// At the door for browsers, where that for SDKs is elsewhere.
     pub(crate) fn to_grpc(grpc: SocketAddr) -> Self {
         let elsewhere = format!("here are pages for a browser; SDKs connect {}", place("", grpc));
-        Self { stranger: Speaks::Http2, elsewhere: elsewhere.into() }
+        let elsewhere = elsewhere.into();
+        Self { stranger: Speaks::Http2, elsewhere, has_noted_tls: Arc::default() }
     }
 
     /// Tells a client that it is wrong here, if it is; gives it back if it is not.
@@ -51,21 +66,35 @@ impl Directions {
         connection: Connection,
         stop: &watch::Receiver<bool>,
     ) -> Option<Connection> {
-        let words = if connection.lacks_tls() {
-            ENCRYPTED.into()
-        } else if connection.speaks() == self.stranger {
-            Arc::clone(&self.elsewhere)
-        } else {
-            return Some(connection);
+        let is_stranger = connection.speaks() == self.stranger;
+        let words = match connection.encryption() {
+            Encryption::Agreed if is_stranger => Arc::clone(&self.elsewhere),
+            Encryption::Agreed => return Some(connection),
+            Encryption::Missing => ENCRYPTED.into(),
+            Encryption::Unknown => {
+                self.note_tls();
+                NOT_ENCRYPTED.into()
+            }
         };
         tracing::debug!("a client was turned away: {words}");
         match connection.speaks() {
             Speaks::Http1 => tell_browser(connection, words, stop.clone()).await,
             Speaks::Http2 => tell_sdk(connection, words, stop.clone()).await,
-            // It would not understand.
-            Speaks::Tls | Speaks::Unknown => {}
+            Speaks::Tls | Speaks::Unknown => tell_anybody(connection, &words).await,
         }
         None
+    }
+
+    /// What such a client is told says little to people, and it comes again and again: so the log tells
+    /// it, once.
+    fn note_tls(&self) {
+        if !self.has_noted_tls.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                "a client speaks TLS, and this server does not: set tls-cert and tls-key, or have the \
+                 client connect without (an SDK that has an API key may speak TLS if nobody says \
+                 otherwise)"
+            );
+        }
     }
 }
 
@@ -113,7 +142,25 @@ async fn tell_sdk(connection: Connection, words: Arc<str>, stop: watch::Receiver
 /// The header of an answer to a call at the wrong door. (To a request of a browser the status says it.)
 pub const WRONG_DOOR: &str = "steadfast-wrong-door";
 
+/// What is not TLS is known by clients of TLS for what it is: that of a server without.
+#[expect(clippy::disallowed_methods, reason = "the sockets live in the machine's own time")]
+async fn tell_anybody(mut connection: Connection, words: &str) {
+    let telling = async {
+        // Closed with something unread, a connection takes back what was said.
+        let _ = connection.read(&mut [0; 16 * 1024]).await?;
+        let plain = format!("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n{words}\n");
+        connection.write_all(plain.as_bytes()).await?;
+        connection.shutdown().await?;
+        while connection.read(&mut [0; 1024]).await? > 0 {}
+        io::Result::Ok(())
+    };
+    let _ = tokio::time::timeout(PARTING, telling).await;
+}
+
 const ENCRYPTED: &str = "this server speaks TLS: connect with it";
+const NOT_ENCRYPTED: &str = "this server does not speak TLS: connect without";
 const TEXT: http::HeaderValue = http::HeaderValue::from_static("text/plain; charset=utf-8");
 /// How long a client may take to say what it wanted, or that it is there.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long it may take to hear that it is not understood.
+const PARTING: Duration = Duration::from_secs(1);

@@ -58,3 +58,15 @@ async fn an_sdk_at_the_door_for_browsers_is_told_where_to_connect() {
     let words = format!("here are pages for a browser; SDKs connect at {}", world.server.grpc());
     assert_eq!(code_and_text(&told), (Code::FailedPrecondition, words.as_str()));
 }
+
+#[tokio::test]
+async fn who_speaks_tls_where_there_is_none_gets_something_that_is_not() {
+    let world = World::new().await;
+    let hello = format!("\u{16}\u{3}\u{1}{}", "\0".repeat(300));
+    for address in [world.server.grpc(), world.server.http().expect("pages")] {
+        let told = browse(address, &hello).await;
+        assert!(told.starts_with("HTTP/1.1 400 Bad Request\r\n"), "{told}");
+        assert!(told.ends_with("this server does not speak TLS: connect without\n"), "{told}");
+    }
+    world.works("order-1").await;
+}
