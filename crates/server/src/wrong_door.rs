@@ -8,6 +8,7 @@ use std::{
     convert::Infallible,
     io,
     net::SocketAddr,
+    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -77,11 +78,13 @@ impl Directions {
             }
         };
         tracing::debug!("a client was turned away: {words}");
-        match connection.speaks() {
-            Speaks::Http1 => tell_browser(connection, words, stop.clone()).await,
-            Speaks::Http2 => tell_sdk(connection, words, stop.clone()).await,
-            Speaks::Tls | Speaks::Unknown => tell_anybody(connection, &words).await,
-        }
+        // Few are turned away, and those who are not should not carry room for it.
+        let telling: Pin<Box<dyn Future<Output = ()> + Send>> = match connection.speaks() {
+            Speaks::Http1 => Box::pin(tell_browser(connection, words, stop.clone())),
+            Speaks::Http2 => Box::pin(tell_sdk(connection, words, stop.clone())),
+            Speaks::Tls | Speaks::Unknown => Box::pin(tell_anybody(connection, words)),
+        };
+        telling.await;
         None
     }
 
@@ -144,14 +147,15 @@ pub const WRONG_DOOR: &str = "steadfast-wrong-door";
 
 /// What is not TLS is known by clients of TLS for what it is: that of a server without.
 #[expect(clippy::disallowed_methods, reason = "the sockets live in the machine's own time")]
-async fn tell_anybody(mut connection: Connection, words: &str) {
+async fn tell_anybody(mut connection: Connection, words: Arc<str>) {
     let telling = async {
         // Closed with something unread, a connection takes back what was said.
-        let _ = connection.read(&mut [0; 16 * 1024]).await?;
+        let mut heard = vec![0; 16 * 1024];
+        let _ = connection.read(&mut heard).await?;
         let plain = format!("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n{words}\n");
         connection.write_all(plain.as_bytes()).await?;
         connection.shutdown().await?;
-        while connection.read(&mut [0; 1024]).await? > 0 {}
+        while connection.read(&mut heard).await? > 0 {}
         io::Result::Ok(())
     };
     let _ = tokio::time::timeout(PARTING, telling).await;
