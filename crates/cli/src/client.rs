@@ -8,6 +8,7 @@ use steadfast_proto::{
     clients::{HealthClient, OperatorServiceClient, WorkflowServiceClient},
 };
 use steadfast_server::WRONG_DOOR;
+use tokio_rustls::rustls::{self, InvalidMessage};
 use tonic::{
     Code, Request, Response, Status,
     codec::CompressionEncoding::Gzip,
@@ -237,6 +238,12 @@ impl Interceptor for Headers {
 }
 
 fn unreachable_at(address: &str, error: &tonic::transport::Error) -> anyhow::Error {
+    if is_not_tls(error) {
+        return Trouble::unreachable(format!(
+            "the server at {address} does not speak TLS: leave out what asks for it, --tls and the flags \
+             and variables that begin so, and https:// in the address"
+        ));
+    }
     Trouble::unreachable(format!(
         "cannot reach the server at {address} ({}); start one with `steadfast serve`, or \
          name another with --address",
@@ -250,6 +257,13 @@ fn broken(address: &str, error: &(dyn Error + 'static)) -> anyhow::Error {
          --tls-cert-path names a certificate if it wants one",
         innermost(error)
     ))
+}
+
+/// Whether what came from the server was not TLS.
+fn is_not_tls(error: &(dyn Error + 'static)) -> bool {
+    let io = innermost(error).downcast_ref::<std::io::Error>();
+    let said = io.and_then(std::io::Error::get_ref).and_then(|it| it.downcast_ref());
+    matches!(said, Some(rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType)))
 }
 
 fn innermost<'a>(mut error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {

@@ -20,7 +20,8 @@ impl Lost {
     }
 }
 
-const TAKEN_OVER: &str = "another process has taken the data over";
+const TAKEN_OVER: &str =
+    "the data was opened again, by another process or by this one, and belongs to that now";
 
 /// Whether the engine has ended: it stops, or its data is lost to it.
 #[derive(Debug, Default)]

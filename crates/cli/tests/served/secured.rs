@@ -161,6 +161,18 @@ fn the_http_door_asks_for_the_same_certificates_and_keys() {
     serving.stop();
 }
 
+#[test]
+fn who_asks_for_tls_where_there_is_none_is_told_so() {
+    let here = folder("unsecured");
+    authority(&here, "other");
+    let serving = Serving::start(steadfast(&FREE).arg("--db").arg(here.join("a.db")));
+    let (code, error) = ask(&here, &serving, &["--tls-ca-path", "other-ca.pem"]);
+    assert_eq!(code, Some(4), "{error}");
+    assert!(error.contains("does not speak TLS: leave out what asks for it"), "{error}");
+    let noted = serving.stop();
+    assert!(noted.contains("a client speaks TLS, and this server does not"), "{noted}");
+}
+
 async fn greeting(_: WorkflowContext, name: String) -> Result<String, Failure> {
     Ok(format!("Hello, {name}!"))
 }
