@@ -16,6 +16,10 @@ use crate::payload::{CodecError, encode_one};
 /// ctx.activity(charge, order).await?;
 /// # Ok(()) }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "the input should be `{T}`, and is `{Self}`",
+    label = "expected `{T}`, or a reference to one"
+)]
 pub trait Input<T> {
     /// As history keeps it.
     fn encode(&self) -> Result<Option<Payloads>, CodecError>;

@@ -36,6 +36,15 @@ use crate::{
 /// }
 /// let all = [Activity::new(with_context), Activity::new(without), Activity::new(plain)];
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "this cannot be an activity",
+    label = "not a function that can be an activity",
+    note = "an activity is `async fn(ActivityContext, Input) -> Result<Output, Error>`, the same without the \
+            context, or a plain `fn` (with `&ActivityContext`)",
+    note = "it has one input (a struct or a tuple, if there are several); input and output implement \
+            `Serialize` and `DeserializeOwned`, and the error turns into a `Failure`",
+    note = "nothing that is not `Send` is held over an `await`"
+)]
 pub trait ActivityFn<Shape>: Send + Sync + 'static {
     /// What it takes.
     type Input: DeserializeOwned + Serialize + Send + 'static;

@@ -29,6 +29,12 @@ use crate::{
 /// }
 /// let workflow = Workflow::new(order);
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "this cannot be a workflow",
+    label = "not a function that can be a workflow",
+    note = "a workflow is `async fn(WorkflowContext, Input) -> Result<Output, Error>`, with one input (a \
+            struct or a tuple, if there are several)"
+)]
 pub trait WorkflowFn<Shape>: Send + Sync + 'static {
     /// What it takes.
     type Input: DeserializeOwned + Serialize + Send + 'static;
