@@ -1,7 +1,9 @@
 //! One attempt of an activity, watched: it is heard of, a cancellation reaches it, its time is kept, a
 //! panic is a failure like any other.
 
-use std::{convert::Infallible, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible, future::poll_fn, panic::AssertUnwindSafe, sync::Arc, time::Duration,
+};
 
 use futures_util::FutureExt as _;
 use steadfast_engine::{AsideError, Code, Error};
@@ -11,6 +13,7 @@ use steadfast_store::Aside;
 use super::{
     Shared,
     beats::{Heard, Rhythm},
+    held::Held,
 };
 use crate::{
     activity::{ActivityContext, ActivityInfo, Line, Write},
@@ -45,7 +48,10 @@ pub(crate) async fn run(shared: &Arc<Shared>, mut task: ws::PollActivityTaskQueu
     shared.attempts.add(key.clone(), Arc::clone(&line));
     let context = ActivityContext::new(info, Arc::clone(&line), shared.surroundings());
     let ended = match shared.registry.activity(&context.info().activity_type) {
-        Some(activity) => watch(shared, &task, activity.run(context, input), heard).await,
+        Some(activity) => {
+            let attempt = caught(shared, activity.name(), activity.run(context, input));
+            watch(shared, &task, attempt, heard).await
+        }
         None => Ended::Said(Err(unknown(shared, &context.info().activity_type))),
     };
     shared.attempts.remove(&key);
@@ -78,7 +84,7 @@ pub(super) fn unknown(shared: &Shared, name: &str) -> Failure {
 async fn watch(
     shared: &Arc<Shared>,
     task: &ws::PollActivityTaskQueueResponse,
-    attempt: Called,
+    attempt: impl Future<Output = Result<Option<Payloads>, Failure>>,
     heard: Heard<'_>,
 ) -> Ended {
     let allowed = span::limit(task.start_to_close_timeout.as_ref()).unwrap_or(Duration::MAX);
@@ -91,15 +97,26 @@ async fn watch(
     };
     tokio::select! {
         biased;
-        ended = caught(attempt) => Ended::Said(ended),
+        ended = attempt => Ended::Said(ended),
         () = shared.clock.sleep(allowed.min(FOREVER)) => Ended::OutOfTime,
         never = beats => match never {},
     }
 }
 
 /// Runs an attempt. A panic is a failure like any other.
-pub(super) async fn caught(attempt: Called) -> Result<Option<Payloads>, Failure> {
-    let ended = AssertUnwindSafe(attempt).catch_unwind().await;
+pub(super) async fn caught(
+    shared: &Shared,
+    activity_type: &str,
+    attempt: Called,
+) -> Result<Option<Payloads>, Failure> {
+    let mut attempt = AssertUnwindSafe(attempt).catch_unwind();
+    let ended = poll_fn(|cx| {
+        let held = Held::by(&*shared.clock);
+        let polled = attempt.poll_unpin(cx);
+        held.by_activity(activity_type);
+        polled
+    })
+    .await;
     ended.unwrap_or_else(|panic| Err(Failure::new(words(panic.as_ref())).of_type(PANIC)))
 }
 

@@ -217,7 +217,7 @@ impl Attempts {
         let running = activity.run(self.context(attempt), input.clone());
         let ended = tokio::select! {
             biased;
-            ended = caught(running) => ended,
+            ended = caught(&self.shared, name, running) => ended,
             () = self.shared.clock.sleep(limit) => return Err(timed_out(kind)),
         };
         if self.line.take_writes().is_empty() {

@@ -11,6 +11,7 @@ mod activities;
 mod attempt;
 mod beats;
 mod cache;
+mod held;
 mod local;
 mod pace;
 mod pulse;

@@ -15,6 +15,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::{
     Shared, activities, begin,
+    held::Held,
     local::{Local, Unanswered},
 };
 use crate::{
@@ -143,24 +144,13 @@ async fn ask(
     local: &mut Local<'_>,
     work: Work,
 ) -> Result<(Answer, bool), Unanswered> {
-    let began = shared.clock.now();
-    execution.advance(work)?;
-    let took = shared.clock.now().since(began);
-    if took > LONG {
-        let workflow_type = execution.workflow_type();
-        tracing::warn!(
-            workflow_type,
-            ?took,
-            "a workflow's code kept its thread for long: {ADVICE}"
-        );
-    }
+    let held = Held::by(&*shared.clock);
+    let advanced = execution.advance(work);
+    held.by_workflow(|| execution.workflow_type());
+    advanced?;
     let goes_on = local.work(execution).await?;
     Ok((execution.answer()?, goes_on))
 }
-
-/// Nobody else can use the thread meanwhile.
-const LONG: Duration = Duration::from_secs(2);
-const ADVICE: &str = "what takes its time belongs into an activity";
 
 /// The run's execution, and the events that are new to it, as they came.
 async fn prepare(
