@@ -59,6 +59,8 @@ fn carry_out(
         return speculation::forget(tx, &input);
     }
     workflow_task::write_unwritten(tx);
+    // An event is large: they are not to be moved as more and more of them come.
+    tx.out.events.reserve(input.commands.len() + ROUND);
     let completed = tx.append(completed(tx.run.state.task.as_ref().unwrap_or(task), &mut input));
     set_sticky(tx, &input);
     let heartbeats = is_heartbeat(&input);
@@ -68,8 +70,6 @@ fn carry_out(
         messages: input.messages,
         cancelled: Vec::new(),
     };
-    // An event is large: they are not to be moved as more and more of them come.
-    tx.out.events.reserve(input.commands.len() + ROUND);
     for command in input.commands {
         step.carry_out(tx, command)?;
     }

@@ -27,7 +27,7 @@ impl Written {
 
     /// Makes room for so many more events: they are large, and not to be moved as more of them come.
     pub(crate) fn reserve(&mut self, events: usize) {
-        self.events.reserve(events);
+        self.events.reserve_exact(events);
     }
 
     /// Puts events in front.

@@ -13,6 +13,7 @@ mod joining;
 mod keeping;
 mod late;
 mod local;
+mod memory;
 mod metadata;
 mod orchestration;
 mod pace;

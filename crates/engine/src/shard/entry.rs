@@ -129,7 +129,7 @@ impl Entry {
     }
 
     /// Takes new events in.
-    pub(crate) fn extend_tail(&mut self, events: Vec<HistoryEvent>, events_max: usize) {
+    pub(crate) fn extend_tail(&mut self, mut events: Vec<HistoryEvent>, events_max: usize) {
         if !self.run.is_open() {
             if let Some(last) = events.into_iter().next_back() {
                 self.close_event = Some(Arc::new(last));
@@ -139,6 +139,8 @@ impl Entry {
             return;
         }
         if self.tail.is_empty() {
+            // They may be here for as long as the run sleeps, and the room was for more of them.
+            events.shrink_to_fit();
             self.tail = events;
         } else {
             self.tail.extend(events);

@@ -143,12 +143,12 @@ impl AppBuilder {
             activities_at_once: 200,
             activities_per_second: None,
             queue_activities_per_second: None,
-            cached_workflows: 1000,
+            cached_workflows: CACHED,
             patience: Duration::from_secs(10),
             sqlite: SqliteOptions::embedded(),
             clock: Arc::new(SystemClock),
             store: None,
-            limits: unhurried(),
+            limits: limits(),
             seed: None,
         }
     }
@@ -314,9 +314,11 @@ impl AppBuilder {
         Self { queue_activities_per_second: Some(rate), ..self }
     }
 
-    /// How many workflows are kept in memory between their steps.
+    /// How many workflows are kept in memory between their steps; 1,000, if nothing is said. All others
+    /// are on disk alone, and are read again when something happens to them.
     pub fn cached_workflows(self, limit: usize) -> Self {
-        Self { cached_workflows: limit, ..self }
+        let limits = Limits { cached_runs_max: limit, ..self.limits };
+        Self { cached_workflows: limit, limits, ..self }
     }
 
     /// How long a shutdown waits for activities that are under way, and for a server that is away to
@@ -353,7 +355,7 @@ impl AppBuilder {
         self
     }
 
-    /// How much memory is for pages of the file, in KiB; 4,096, if nothing is said. More spares reads
+    /// How much memory is for pages of the file, in KiB; 1,024, if nothing is said. More spares reads
     /// where very many workflows sleep and wake in any order.
     pub fn page_cache_kib(mut self, size: u32) -> Self {
         self.sqlite.writer_cache_kib = size;
@@ -477,11 +479,21 @@ impl AppBuilder {
 }
 
 /// Whoever waits within this process is not cut off by a network: it waits for what it waits for, and
-/// sleeping workflows wake nobody.
-fn unhurried() -> Limits {
-    Limits { poll_wait: FOREVER, read_wait: FOREVER, ..Limits::default() }
+/// sleeping workflows wake nobody. What is over it has been told, and hardly asks for again.
+fn limits() -> Limits {
+    Limits {
+        poll_wait: FOREVER,
+        read_wait: FOREVER,
+        cached_runs_max: CACHED,
+        cached_closed_runs_max: CACHED_CLOSED,
+        ..Limits::default()
+    }
 }
 
+/// Workflows that are kept in memory between their steps.
+const CACHED: usize = 1_000;
+/// Runs that are over and stay there.
+const CACHED_CLOSED: usize = 32;
 /// How many polls of each kind are under way at a server.
 const REMOTE_POLLERS: usize = 5;
 /// The same where the engine is in this process and a poll is a future: an attempt is given out when
