@@ -62,7 +62,8 @@ pub(crate) async fn run(args: &Args) -> Result<()> {
     say_json(&object.into())
 }
 
-async fn describe(
+/// What the server tells about one side of a task queue.
+pub(crate) async fn describe(
     name: &str,
     side: TaskQueueType,
     client: &Client,

@@ -18,6 +18,7 @@ pub mod payload;
 mod payloads;
 #[cfg(feature = "json")]
 pub mod telling;
+pub mod waiting;
 
 #[cfg(feature = "described")]
 pub use described::DESCRIPTORS;

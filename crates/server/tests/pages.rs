@@ -195,7 +195,11 @@ async fn a_run_shows_what_it_was_given_and_what_came_of_it() {
     let run = page(&world, "/namespaces/default/workflows/order-1?live=1").await;
     tells(
         &run,
-        &["Input {&quot;item&quot;:&quot;&lt;b&gt;lamp&lt;/b&gt;&quot;}", "A workflow task waits"],
+        &[
+            "Input {&quot;item&quot;:&quot;&lt;b&gt;lamp&lt;/b&gt;&quot;}",
+            "A workflow task waits",
+            "Unattended: no worker polls task queue &quot;queue&quot; for workflows.",
+        ],
     );
     assert!(run.contains("http-equiv=\"refresh\""), "{run}");
     let request = ws::TerminateWorkflowExecutionRequest {

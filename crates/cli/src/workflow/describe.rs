@@ -4,6 +4,7 @@ use anyhow::Result;
 use jiff::Timestamp;
 use steadfast_proto::{
     enums::{ParentClosePolicy, PendingActivityState, PendingWorkflowTaskState},
+    waiting::{Side, places},
     workflow::{
         PendingActivityInfo, PendingChildExecutionInfo, pending_activity_info::pause_info::PausedBy,
     },
@@ -16,7 +17,7 @@ use crate::{
     names,
     output::{Card, Table, View, cut, one_line, show, show_all},
     target::One,
-    time,
+    task_queue, time,
 };
 
 /// What can be said to `describe`.
@@ -29,7 +30,8 @@ pub(crate) struct Args {
 /// `workflow describe`.
 pub(super) async fn run(args: &Args, client: &Client, view: &View) -> Result<()> {
     let described = describe(&args.run, client).await?;
-    view.answer(&described, |described| text(described, Timestamp::now()))
+    let unattended = if view.is_json() { Vec::new() } else { unattended(&described, client).await };
+    view.answer(&described, |described| text(described, &unattended, Timestamp::now()))
 }
 
 /// What the server tells about a run.
@@ -44,8 +46,29 @@ pub(crate) async fn describe(
     client.answer(client.workflow.clone().describe_workflow_execution(request)).await
 }
 
-fn text(described: &DescribeWorkflowExecutionResponse, now: Timestamp) -> String {
-    let mut text = run_card(described, now).text();
+/// Where the run waits and nobody comes. Servers that do not tell who does are believed to have somebody.
+async fn unattended(described: &DescribeWorkflowExecutionResponse, client: &Client) -> Vec<Side> {
+    let task_queue = described.workflow_execution_info.as_ref().map_or("", |it| &it.task_queue);
+    let mut unattended = Vec::new();
+    for place in places(task_queue, described) {
+        let asked = task_queue::describe(&place.queue, place.kind, client).await;
+        if asked.is_ok_and(|queue| queue.pollers.is_empty()) {
+            unattended.push(place);
+        }
+    }
+    unattended
+}
+
+fn text(
+    described: &DescribeWorkflowExecutionResponse,
+    unattended: &[Side],
+    now: Timestamp,
+) -> String {
+    let mut card = run_card(described, now);
+    for place in unattended {
+        card.line("Unattended", place.unattended());
+    }
+    let mut text = card.text();
     let info = described.workflow_execution_info.as_ref();
     // Nobody works any more on what a closed run had pending.
     let closed = info.is_some_and(|info| info.close_time.is_some());

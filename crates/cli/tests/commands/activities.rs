@@ -10,6 +10,9 @@ fn a_pending_activity_shows_its_attempt_its_failure_and_when_it_goes_on() {
     dev.start_order("order-1");
     let mut worker = dev.worker();
     worker.step(vec![charge()]);
+    let described = dev.says(&["workflow", "describe", "-w", "order-1"]);
+    let unattended = "Unattended   no worker polls task queue \"orders\" for activities\n";
+    assert!(described.contains(unattended), "{described}");
     worker.fail_attempt("no money");
     assert_snapshot!(dev.says(&["workflow", "describe", "-w", "order-1"]), @r"
     Workflow id  order-1

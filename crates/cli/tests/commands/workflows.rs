@@ -52,6 +52,7 @@ fn a_workflow_is_started_listed_counted_and_shown() {
     History        2 events, <size> bytes
     Memo           note = "hello"
     Workflow task  Scheduled, attempt 1, scheduled <time> (<distance>)
+    Unattended     no worker polls task queue "orders" for workflows
     "#);
     let mut worker = dev.worker();
     worker.step(vec![complete("\"done\"")]);

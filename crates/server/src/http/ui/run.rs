@@ -8,8 +8,13 @@ use steadfast_proto::{
     common::WorkflowExecution,
     enums::{PendingActivityState, WorkflowExecutionStatus},
     names::shown,
+    taskqueue::TaskQueue,
+    waiting::{Side, places},
     workflow::{PendingActivityInfo, WorkflowExecutionInfo},
-    workflowservice::{DescribeWorkflowExecutionRequest, DescribeWorkflowExecutionResponse},
+    workflowservice::{
+        DescribeTaskQueueRequest, DescribeWorkflowExecutionRequest,
+        DescribeWorkflowExecutionResponse,
+    },
 };
 use steadfast_store::{AttemptLog, ErrorEntry, ErrorFilter, Order};
 
@@ -28,6 +33,7 @@ struct Seen {
     info: WorkflowExecutionInfo,
     execution: WorkflowExecution,
     described: DescribeWorkflowExecutionResponse,
+    unattended: Vec<Side>,
     errors: Vec<ErrorEntry>,
     attempts: Vec<AttemptLog>,
     events: Events,
@@ -52,7 +58,7 @@ pub(super) async fn show(visit: Visit) -> Response {
             h2 { "What fails" }
             (errors::table(&visit, &seen.errors))
         }
-        @if is_open { (waits_for(&visit, &seen.described)) }
+        @if is_open { (waits_for(&visit, &seen)) }
         @if !seen.attempts.is_empty() {
             h2 { "Attempts" }
             @for log in &seen.attempts { (attempts::of(&visit, log)) }
@@ -92,10 +98,32 @@ async fn seen(visit: &Visit) -> Result<Seen, Error> {
         errors: errors.collect(),
         attempts,
         events: history::read(visit, &execution, &info).await?,
+        unattended: unattended(visit, &info, &described).await?,
         info,
         execution,
         described,
     })
+}
+
+/// Where the run waits and no worker comes.
+async fn unattended(
+    visit: &Visit,
+    info: &WorkflowExecutionInfo,
+    described: &DescribeWorkflowExecutionResponse,
+) -> Result<Vec<Side>, Error> {
+    let mut unattended = Vec::new();
+    for place in places(&info.task_queue, described) {
+        let request = DescribeTaskQueueRequest {
+            namespace: visit.namespace.clone(),
+            task_queue: Some(TaskQueue { name: place.queue.clone(), ..TaskQueue::default() }),
+            task_queue_type: place.kind.into(),
+            ..DescribeTaskQueueRequest::default()
+        };
+        if visit.engine.describe_task_queue(request).await?.pollers.is_empty() {
+            unattended.push(place);
+        }
+    }
+    Ok(unattended)
 }
 
 fn facts(visit: &Visit, seen: &Seen) -> Markup {
@@ -140,9 +168,10 @@ fn live(visit: &Visit, execution: &WorkflowExecution, is_live: bool) -> Markup {
 }
 
 /// What the run cannot go on without.
-fn waits_for(visit: &Visit, described: &DescribeWorkflowExecutionResponse) -> Markup {
-    let DescribeWorkflowExecutionResponse { pending_activities, pending_children, .. } = described;
-    let task = described.pending_workflow_task.as_ref();
+fn waits_for(visit: &Visit, seen: &Seen) -> Markup {
+    let DescribeWorkflowExecutionResponse { pending_activities, pending_children, .. } =
+        &seen.described;
+    let task = seen.described.pending_workflow_task.as_ref();
     html! {
         @if !pending_activities.is_empty() {
             h2 { "Activities under way" }
@@ -169,6 +198,7 @@ fn waits_for(visit: &Visit, described: &DescribeWorkflowExecutionResponse) -> Ma
                 "."
             }
         }
+        @for place in &seen.unattended { p.odd { "Unattended: " (place.unattended()) "." } }
     }
 }
 

@@ -1,0 +1,105 @@
+//! On which task queues a run waits for a worker, as far as its description tells.
+
+use std::collections::BTreeSet;
+
+use crate::generated::temporal::api::{
+    enums::v1::{PendingActivityState, PendingWorkflowTaskState, TaskQueueType},
+    workflow::v1::PendingActivityInfo,
+    workflowservice::v1::DescribeWorkflowExecutionResponse,
+};
+
+/// One side of a task queue. Workers ask for each by itself.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Side {
+    /// The queue's name.
+    pub queue: String,
+    /// What workers ask it for.
+    pub kind: TaskQueueType,
+}
+
+impl Side {
+    /// That nobody asks for what waits there.
+    pub fn unattended(&self) -> String {
+        let wanted = if self.kind == TaskQueueType::Activity { "activities" } else { "workflows" };
+        format!("no worker polls task queue {:?} for {wanted}", self.queue)
+    }
+}
+
+/// Where a run waits whose workflow tasks go to this queue. What a worker has, and what waits for its
+/// time or for a person, is nowhere.
+pub fn places(task_queue: &str, described: &DescribeWorkflowExecutionResponse) -> BTreeSet<Side> {
+    let task = described.pending_workflow_task.as_ref();
+    let scheduled = i32::from(PendingWorkflowTaskState::Scheduled);
+    let task = task.filter(|it| it.state == scheduled).map(|_| task_queue.to_owned());
+    let tasks = task.map(|queue| Side { queue, kind: TaskQueueType::Workflow });
+    let activities = described.pending_activities.iter().filter_map(queue_of);
+    let activities = activities.map(|queue| Side { queue, kind: TaskQueueType::Activity });
+    tasks.into_iter().chain(activities).collect()
+}
+
+/// The queue that an activity waits on, if it does.
+fn queue_of(activity: &PendingActivityInfo) -> Option<String> {
+    let is_there = activity.state == i32::from(PendingActivityState::Scheduled)
+        && activity.next_attempt_schedule_time.is_none();
+    let options = activity.activity_options.as_ref().filter(|_| is_there)?;
+    Some(options.task_queue.as_ref()?.name.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use prost_types::Timestamp;
+
+    use super::*;
+    use crate::generated::temporal::api::{
+        activity::v1::ActivityOptions, taskqueue::v1::TaskQueue,
+        workflow::v1::PendingWorkflowTaskInfo,
+    };
+
+    fn activity(queue: &str, state: PendingActivityState) -> PendingActivityInfo {
+        let task_queue = Some(TaskQueue { name: queue.to_owned(), ..TaskQueue::default() });
+        PendingActivityInfo {
+            state: state.into(),
+            activity_options: Some(ActivityOptions { task_queue, ..ActivityOptions::default() }),
+            ..PendingActivityInfo::default()
+        }
+    }
+
+    fn task(state: PendingWorkflowTaskState) -> PendingWorkflowTaskInfo {
+        PendingWorkflowTaskInfo { state: state.into(), ..PendingWorkflowTaskInfo::default() }
+    }
+
+    fn told(described: &DescribeWorkflowExecutionResponse) -> Vec<String> {
+        places("orders", described).iter().map(Side::unattended).collect()
+    }
+
+    #[test]
+    fn what_is_offered_waits_and_what_a_worker_has_does_not() {
+        let mut described = DescribeWorkflowExecutionResponse {
+            pending_workflow_task: Some(task(PendingWorkflowTaskState::Scheduled)),
+            pending_activities: vec![
+                activity("gpu", PendingActivityState::Scheduled),
+                activity("gpu", PendingActivityState::Scheduled),
+                activity("taken", PendingActivityState::Started),
+                activity("paused", PendingActivityState::Paused),
+            ],
+            ..DescribeWorkflowExecutionResponse::default()
+        };
+        let expected = [
+            "no worker polls task queue \"gpu\" for activities",
+            "no worker polls task queue \"orders\" for workflows",
+        ];
+        assert_eq!(told(&described), expected);
+        described.pending_workflow_task = Some(task(PendingWorkflowTaskState::Started));
+        assert_eq!(told(&described), expected[..1]);
+    }
+
+    #[test]
+    fn what_is_tried_again_later_waits_for_its_time() {
+        let mut later = activity("gpu", PendingActivityState::Scheduled);
+        later.next_attempt_schedule_time = Some(Timestamp::default());
+        let pending_activities = vec![later];
+        let described =
+            DescribeWorkflowExecutionResponse { pending_activities, ..Default::default() };
+        assert_eq!(told(&described), [""; 0]);
+    }
+}
