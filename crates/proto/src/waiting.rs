@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::generated::temporal::api::{
     enums::v1::{PendingActivityState, PendingWorkflowTaskState, TaskQueueType},
     workflow::v1::PendingActivityInfo,
-    workflowservice::v1::DescribeWorkflowExecutionResponse,
+    workflowservice::v1::{DescribeTaskQueueResponse, DescribeWorkflowExecutionResponse},
 };
 
 /// One side of a task queue. Workers ask for each by itself.
@@ -24,6 +24,15 @@ impl Side {
         format!("no worker polls task queue {:?} for {wanted}", self.queue)
     }
 }
+
+/// Whether a worker was there lately, as a queue tells it in this second since 1970.
+pub fn is_attended(queue: &DescribeTaskQueueResponse, now: i64) -> bool {
+    let mut last_polls = queue.pollers.iter().filter_map(|it| it.last_access_time.as_ref());
+    last_polls.any(|at| now.saturating_sub(at.seconds) <= POLL_SECONDS_MAX)
+}
+
+/// Workers that have nothing to do ask again after this at the latest: a poll lasts for a minute.
+const POLL_SECONDS_MAX: i64 = 75;
 
 /// Where a run waits whose workflow tasks go to this queue. What a worker has, and what waits for its
 /// time or for a person, is nowhere.
@@ -51,7 +60,8 @@ mod tests {
 
     use super::*;
     use crate::generated::temporal::api::{
-        activity::v1::ActivityOptions, taskqueue::v1::TaskQueue,
+        activity::v1::ActivityOptions,
+        taskqueue::v1::{PollerInfo, TaskQueue},
         workflow::v1::PendingWorkflowTaskInfo,
     };
 
@@ -91,6 +101,25 @@ mod tests {
         assert_eq!(told(&described), expected);
         described.pending_workflow_task = Some(task(PendingWorkflowTaskState::Started));
         assert_eq!(told(&described), expected[..1]);
+    }
+
+    #[test]
+    fn a_worker_that_has_not_asked_for_longer_than_a_poll_lasts_is_not_there() {
+        let asked = |seconds| PollerInfo {
+            last_access_time: Some(Timestamp { seconds, nanos: 0 }),
+            ..PollerInfo::default()
+        };
+        for (polls, expected) in [
+            (vec![], false),
+            (vec![asked(1_000)], true),
+            (vec![asked(925)], true),
+            (vec![asked(924)], false),
+            (vec![asked(800), asked(940)], true),
+            (vec![asked(1_010)], true),
+        ] {
+            let queue = DescribeTaskQueueResponse { pollers: polls, ..Default::default() };
+            assert_eq!(is_attended(&queue, 1_000), expected, "{queue:?}");
+        }
     }
 
     #[test]

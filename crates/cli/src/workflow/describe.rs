@@ -4,7 +4,7 @@ use anyhow::Result;
 use jiff::Timestamp;
 use steadfast_proto::{
     enums::{ParentClosePolicy, PendingActivityState, PendingWorkflowTaskState},
-    waiting::{Side, places},
+    waiting::{Side, is_attended, places},
     workflow::{
         PendingActivityInfo, PendingChildExecutionInfo, pending_activity_info::pause_info::PausedBy,
     },
@@ -30,8 +30,12 @@ pub(crate) struct Args {
 /// `workflow describe`.
 pub(super) async fn run(args: &Args, client: &Client, view: &View) -> Result<()> {
     let described = describe(&args.run, client).await?;
-    let unattended = if view.is_json() { Vec::new() } else { unattended(&described, client).await };
-    view.answer(&described, |described| text(described, &unattended, Timestamp::now()))
+    let now = Timestamp::now();
+    let mut unattended = Vec::new();
+    if !view.is_json() {
+        unattended = places_unattended(&described, client, now).await;
+    }
+    view.answer(&described, |described| text(described, &unattended, now))
 }
 
 /// What the server tells about a run.
@@ -47,12 +51,16 @@ pub(crate) async fn describe(
 }
 
 /// Where the run waits and nobody comes. Servers that do not tell who does are believed to have somebody.
-async fn unattended(described: &DescribeWorkflowExecutionResponse, client: &Client) -> Vec<Side> {
+async fn places_unattended(
+    described: &DescribeWorkflowExecutionResponse,
+    client: &Client,
+    now: Timestamp,
+) -> Vec<Side> {
     let task_queue = described.workflow_execution_info.as_ref().map_or("", |it| &it.task_queue);
     let mut unattended = Vec::new();
     for place in places(task_queue, described) {
         let asked = task_queue::describe(&place.queue, place.kind, client).await;
-        if asked.is_ok_and(|queue| queue.pollers.is_empty()) {
+        if asked.is_ok_and(|queue| !is_attended(&queue, now.as_second())) {
             unattended.push(place);
         }
     }

@@ -9,7 +9,7 @@ use steadfast_proto::{
     enums::{PendingActivityState, WorkflowExecutionStatus},
     names::shown,
     taskqueue::TaskQueue,
-    waiting::{Side, places},
+    waiting::{Side, is_attended, places},
     workflow::{PendingActivityInfo, WorkflowExecutionInfo},
     workflowservice::{
         DescribeTaskQueueRequest, DescribeWorkflowExecutionRequest,
@@ -111,6 +111,7 @@ async fn unattended(
     info: &WorkflowExecutionInfo,
     described: &DescribeWorkflowExecutionResponse,
 ) -> Result<Vec<Side>, Error> {
+    let now = visit.now.nanos().div_euclid(1_000_000_000);
     let mut unattended = Vec::new();
     for place in places(&info.task_queue, described) {
         let request = DescribeTaskQueueRequest {
@@ -119,7 +120,8 @@ async fn unattended(
             task_queue_type: place.kind.into(),
             ..DescribeTaskQueueRequest::default()
         };
-        if visit.engine.describe_task_queue(request).await?.pollers.is_empty() {
+        let queue = visit.engine.describe_task_queue(request).await?;
+        if !is_attended(&queue, now) {
             unattended.push(place);
         }
     }
