@@ -18,7 +18,7 @@ use std::{
 
 use http::{Response, StatusCode, header};
 use hyper::{
-    body::Incoming,
+    body,
     server::conn::{http1, http2},
     service::service_fn,
 };
@@ -31,7 +31,7 @@ use tonic::{Status, metadata::MetadataValue};
 
 use crate::{
     knock::Speaks,
-    listen::{self, Connection, Encryption},
+    listen::{self, Connection, Encryption, Incoming},
 };
 
 /// What is said to those who are wrong at a door.
@@ -61,8 +61,27 @@ impl Directions {
         Self { stranger: Speaks::Http2, elsewhere, has_noted_tls: Arc::default() }
     }
 
+    /// Has every connection attended that is right here, and tells the others, until `stop`; and then until
+    /// each is done.
+    pub(crate) async fn attend_all<A: Future<Output = ()> + Send + 'static>(
+        self,
+        incoming: Incoming,
+        stop: watch::Receiver<bool>,
+        attend: impl Fn(Connection, watch::Receiver<bool>) -> A + Clone + Send + 'static,
+    ) {
+        listen::attend_all(incoming, stop, |connection, stop| {
+            let (directions, attend) = (self.clone(), attend.clone());
+            async move {
+                if let Some(connection) = directions.tell(connection, &stop).await {
+                    attend(connection, stop).await;
+                }
+            }
+        })
+        .await;
+    }
+
     /// Tells a client that it is wrong here, if it is; gives it back if it is not.
-    pub(crate) async fn tell(
+    async fn tell(
         &self,
         connection: Connection,
         stop: &watch::Receiver<bool>,
@@ -111,7 +130,7 @@ fn place(scheme: &str, address: SocketAddr) -> String {
 }
 
 async fn tell_browser(connection: Connection, words: Arc<str>, stop: watch::Receiver<bool>) {
-    let service = service_fn(|_: http::Request<Incoming>| {
+    let service = service_fn(|_: http::Request<body::Incoming>| {
         let mut response = Response::new(format!("{words}\n"));
         *response.status_mut() = StatusCode::MISDIRECTED_REQUEST;
         response.headers_mut().insert(header::CONTENT_TYPE, TEXT);
@@ -127,7 +146,7 @@ async fn tell_browser(connection: Connection, words: Arc<str>, stop: watch::Rece
 }
 
 async fn tell_sdk(connection: Connection, words: Arc<str>, stop: watch::Receiver<bool>) {
-    let service = service_fn(|_: http::Request<Incoming>| {
+    let service = service_fn(|_: http::Request<body::Incoming>| {
         // Not one that SDKs try again after.
         let mut status = Status::failed_precondition(&*words);
         status.metadata_mut().insert(WRONG_DOOR, MetadataValue::from_static("1"));

@@ -31,7 +31,7 @@ use tokio::sync::watch;
 use self::{door::Door, services::Services, together::Together};
 use crate::{
     keys::Keys,
-    listen::{self, Connection, Incoming, attend_all},
+    listen::{self, Connection, Incoming},
     metrics::Metrics,
     wrong_door::Directions,
 };
@@ -46,20 +46,12 @@ pub(crate) async fn serve(
     stop: watch::Receiver<bool>,
 ) {
     let services = Services::new(Door::new(engine, keys, metrics)).await;
-    attend_all(incoming, stop, |connection, stop| {
-        attend(connection, services.clone(), directions.clone(), stop)
-    })
-    .await;
+    let attend = move |connection, stop| attend(connection, services.clone(), stop);
+    directions.attend_all(incoming, stop, attend).await;
 }
 
 /// Answers one client, until it goes or the server stops.
-async fn attend(
-    connection: Connection,
-    services: Services,
-    directions: Directions,
-    stop: watch::Receiver<bool>,
-) {
-    let Some(connection) = directions.tell(connection, &stop).await else { return };
+async fn attend(connection: Connection, services: Services, stop: watch::Receiver<bool>) {
     let serving = http2::Builder::new(TokioExecutor::new())
         .timer(TokioTimer::new())
         // gRPC has no use for the date, which would be in the headers of every answer.

@@ -25,7 +25,7 @@ use tokio::sync::watch;
 use tower_service::Service as _;
 
 use crate::{
-    listen::{self, Connection, Incoming, attend_all},
+    listen::{self, Connection, Incoming},
     wrong_door::Directions,
 };
 
@@ -33,20 +33,12 @@ use crate::{
 pub(crate) async fn serve(pages: Pages, incoming: Incoming, stop: watch::Receiver<bool>) {
     let directions = Directions::to_grpc(pages.grpc);
     let router = pages::router().merge(api::router()).merge(ui::router()).with_state(pages);
-    attend_all(incoming, stop, |connection, stop| {
-        attend(connection, router.clone(), directions.clone(), stop)
-    })
-    .await;
+    let attend = move |connection, stop| attend(connection, router.clone(), stop);
+    directions.attend_all(incoming, stop, attend).await;
 }
 
 /// Answers one client, until it goes or the server stops.
-async fn attend(
-    connection: Connection,
-    router: Router,
-    directions: Directions,
-    stop: watch::Receiver<bool>,
-) {
-    let Some(connection) = directions.tell(connection, &stop).await else { return };
+async fn attend(connection: Connection, router: Router, stop: watch::Receiver<bool>) {
     let service =
         hyper::service::service_fn(move |request: http::Request<hyper::body::Incoming>| {
             let mut router = router.clone();
