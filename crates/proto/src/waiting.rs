@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::generated::temporal::api::{
     enums::v1::{PendingActivityState, PendingWorkflowTaskState, TaskQueueType},
-    workflow::v1::PendingActivityInfo,
+    workflow::v1::{PendingActivityInfo, WorkflowExecutionInfo},
     workflowservice::v1::{DescribeTaskQueueResponse, DescribeWorkflowExecutionResponse},
 };
 
@@ -25,25 +25,28 @@ impl Side {
     }
 }
 
-/// Whether a worker was there lately, as a queue tells it in this second since 1970.
-pub fn is_attended(queue: &DescribeTaskQueueResponse, now: i64) -> bool {
-    let mut last_polls = queue.pollers.iter().filter_map(|it| it.last_access_time.as_ref());
-    last_polls.any(|at| now.saturating_sub(at.seconds) <= POLL_SECONDS_MAX)
-}
-
-/// Workers that have nothing to do ask again after this at the latest: a poll lasts for a minute.
-const POLL_SECONDS_MAX: i64 = 75;
-
-/// Where a run waits whose workflow tasks go to this queue. What a worker has, and what waits for its
-/// time or for a person, is nowhere.
-pub fn places(task_queue: &str, described: &DescribeWorkflowExecutionResponse) -> BTreeSet<Side> {
+/// Where a run waits. What a worker has, and what waits for its time or for a person, is nowhere; nor is
+/// what a run that has closed has left behind.
+pub fn places(
+    info: &WorkflowExecutionInfo,
+    described: &DescribeWorkflowExecutionResponse,
+) -> BTreeSet<Side> {
+    if info.close_time.is_some() {
+        return BTreeSet::new();
+    }
     let task = described.pending_workflow_task.as_ref();
     let scheduled = i32::from(PendingWorkflowTaskState::Scheduled);
-    let task = task.filter(|it| it.state == scheduled).map(|_| task_queue.to_owned());
+    let task = task.filter(|it| it.state == scheduled).map(|_| info.task_queue.clone());
     let tasks = task.map(|queue| Side { queue, kind: TaskQueueType::Workflow });
     let activities = described.pending_activities.iter().filter_map(queue_of);
     let activities = activities.map(|queue| Side { queue, kind: TaskQueueType::Activity });
     tasks.into_iter().chain(activities).collect()
+}
+
+/// Whether a worker was there lately, as a queue tells it in this second since 1970.
+pub fn is_attended(queue: &DescribeTaskQueueResponse, now: i64) -> bool {
+    let mut last_polls = queue.pollers.iter().filter_map(|it| it.last_access_time.as_ref());
+    last_polls.any(|at| now.saturating_sub(at.seconds) <= POLL_SECONDS_MAX)
 }
 
 /// The queue that an activity waits on, if it does.
@@ -53,6 +56,9 @@ fn queue_of(activity: &PendingActivityInfo) -> Option<String> {
     let options = activity.activity_options.as_ref().filter(|_| is_there)?;
     Some(options.task_queue.as_ref()?.name.clone())
 }
+
+/// Workers that have nothing to do ask again after this at the latest: a poll lasts for a minute.
+const POLL_SECONDS_MAX: i64 = 75;
 
 #[cfg(test)]
 mod tests {
@@ -78,8 +84,12 @@ mod tests {
         PendingWorkflowTaskInfo { state: state.into(), ..PendingWorkflowTaskInfo::default() }
     }
 
+    fn info() -> WorkflowExecutionInfo {
+        WorkflowExecutionInfo { task_queue: "orders".to_owned(), ..Default::default() }
+    }
+
     fn told(described: &DescribeWorkflowExecutionResponse) -> Vec<String> {
-        places("orders", described).iter().map(Side::unattended).collect()
+        places(&info(), described).iter().map(Side::unattended).collect()
     }
 
     #[test]
@@ -101,6 +111,16 @@ mod tests {
         assert_eq!(told(&described), expected);
         described.pending_workflow_task = Some(task(PendingWorkflowTaskState::Started));
         assert_eq!(told(&described), expected[..1]);
+    }
+
+    #[test]
+    fn what_a_closed_run_has_left_behind_waits_for_nobody() {
+        let pending_activities = vec![activity("gpu", PendingActivityState::Scheduled)];
+        let described =
+            DescribeWorkflowExecutionResponse { pending_activities, ..Default::default() };
+        let closed = WorkflowExecutionInfo { close_time: Some(Timestamp::default()), ..info() };
+        assert_eq!(places(&info(), &described).len(), 1);
+        assert!(places(&closed, &described).is_empty());
     }
 
     #[test]

@@ -56,9 +56,9 @@ async fn places_unattended(
     client: &Client,
     now: Timestamp,
 ) -> Vec<Side> {
-    let task_queue = described.workflow_execution_info.as_ref().map_or("", |it| &it.task_queue);
     let mut unattended = Vec::new();
-    for place in places(task_queue, described) {
+    let Some(info) = &described.workflow_execution_info else { return unattended };
+    for place in places(info, described) {
         let asked = task_queue::describe(&place.queue, place.kind, client).await;
         if asked.is_ok_and(|queue| !is_attended(&queue, now.as_second())) {
             unattended.push(place);

@@ -113,7 +113,7 @@ async fn unattended(
 ) -> Result<Vec<Side>, Error> {
     let now = visit.now.nanos().div_euclid(1_000_000_000);
     let mut unattended = Vec::new();
-    for place in places(&info.task_queue, described) {
+    for place in places(info, described) {
         let request = DescribeTaskQueueRequest {
             namespace: visit.namespace.clone(),
             task_queue: Some(TaskQueue { name: place.queue.clone(), ..TaskQueue::default() }),
