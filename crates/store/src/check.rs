@@ -47,7 +47,7 @@ pub(crate) fn taken(write: &RunWrite, identity: &RunIdentity) -> Error {
     refused(write, &format!("its number or its id {} is taken", identity.run_id))
 }
 
-/// The error for a batch of events that begins where another one begins.
+/// The error for a batch of events that does not follow those that are there.
 pub(crate) fn event_taken(write: &RunWrite, first: i64) -> Error {
     refused(write, &format!("event {first} is already there"))
 }

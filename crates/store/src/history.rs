@@ -1,5 +1,7 @@
 //! How a page of history is cut: whole batches, until there are enough events, or bytes.
 
+use std::ops::RangeInclusive;
+
 use crate::rows::EventBatch;
 
 /// Batches on their way into an answer.
@@ -8,21 +10,24 @@ pub(crate) struct Page {
     batches: Vec<EventBatch>,
     events: u64,
     bytes: usize,
+    /// Those that were asked for: of others there may be some in the first and the last batch.
+    wanted: RangeInclusive<i64>,
     events_max: u64,
 }
 
 impl Page {
-    pub(crate) fn new(events_max: usize) -> Self {
+    pub(crate) fn new(wanted: RangeInclusive<i64>, events_max: usize) -> Self {
         let events_max = u64::try_from(events_max).unwrap_or(u64::MAX);
-        Self { batches: Vec::new(), events: 0, bytes: 0, events_max }
+        Self { batches: Vec::new(), events: 0, bytes: 0, wanted, events_max }
     }
 
     /// Takes batches, in order, until the page is full.
     pub(crate) fn fill(
         batches: impl Iterator<Item = EventBatch>,
+        wanted: RangeInclusive<i64>,
         events_max: usize,
     ) -> Vec<EventBatch> {
-        let mut page = Self::new(events_max);
+        let mut page = Self::new(wanted, events_max);
         for batch in batches {
             page.push(batch);
             if page.is_full() {
@@ -33,8 +38,11 @@ impl Page {
     }
 
     pub(crate) fn push(&mut self, batch: EventBatch) {
-        self.events =
-            self.events.saturating_add(batch.last.abs_diff(batch.first)).saturating_add(1);
+        let first = batch.first.max(*self.wanted.start());
+        let last = batch.last.min(*self.wanted.end());
+        if first <= last {
+            self.events = self.events.saturating_add(last.abs_diff(first)).saturating_add(1);
+        }
         self.bytes += batch.data.len();
         self.batches.push(batch);
     }

@@ -39,6 +39,11 @@ enum Call {
     },
     Due(i64, Option<(i64, i64)>, usize),
     WithWork(i64, usize),
+    Load(Lookup),
+    /// All else that is told of one run.
+    About(i64),
+    /// The store is left as it is, and opened again by another owner.
+    Crash,
 }
 
 proptest! {
@@ -48,8 +53,10 @@ proptest! {
     fn both_backends_agree(calls in vec(call(), 1..40)) {
         let folder = tempfile::tempdir().expect("a folder");
         let options = Options { synchronous: Synchronous::Off, readers: 1, ..Options::default() };
-        let sqlite = Sqlite::open(folder.path().join("test.db"), &options).expect("an open file");
-        let (mut left, mut right) = (Side::new(Memory::new()), Side::new(sqlite));
+        let path = folder.path().join("test.db");
+        let memory = Memory::new();
+        let mut left = Side::new(move || Box::new(memory.clone()));
+        let mut right = Side::new(move || Box::new(Sqlite::open(&path, &options).expect("an open file")));
         for call in &calls {
             prop_assert_eq!(left.answer(call), right.answer(call), "{:?}", call);
         }
@@ -59,22 +66,30 @@ proptest! {
 
 /// A store, and what an engine remembers of it.
 struct Side {
+    open: Box<dyn Fn() -> Box<dyn Store>>,
     store: Box<dyn Store>,
     epoch: u64,
     sequence: u64,
 }
 
 impl Side {
-    fn new(store: impl Store) -> Self {
-        let mut side = Self { store: Box::new(store), epoch: 0, sequence: 0 };
+    fn new(open: impl Fn() -> Box<dyn Store> + 'static) -> Self {
+        let mut side = Self { store: open(), open: Box::new(open), epoch: 0, sequence: 0 };
         side.answer(&Call::Acquire(2));
         side
     }
 
     /// What the store says, as text.
     fn answer(&mut self, call: &Call) -> String {
+        if matches!(call, Call::Crash) {
+            self.store = (self.open)();
+            return self.answer(&Call::Acquire(2));
+        }
         let store = &self.store;
         match call.clone() {
+            Call::Crash => unreachable!("answered above"),
+            Call::Load(lookup) => format!("{:?}", wait(store.load(lookup))),
+            Call::About(run) => about(&**store, RunNumber(run)).join("\n"),
             Call::Acquire(shards) => {
                 let lease = wait(store.acquire(shards, "a test".to_owned()));
                 self.epoch = lease.as_ref().map_or(self.epoch, |lease| lease.epoch.0);
@@ -135,17 +150,24 @@ fn everything_agrees(left: &Side, right: &Side) -> TestCaseResult {
         }
         for run in (0..RUNS).map(RunNumber) {
             text.push(format!("{:?}", wait(store.load(Lookup::Number(run)))));
-            text.push(format!("{:?}", wait(store.history(run, 0, 99, 99, Order::Forward))));
-            text.push(format!("{:?}", wait(store.run_attempts(run))));
-            for activity in 0..2 {
-                text.push(format!("{:?}", wait(store.error(run, activity))));
-                text.push(format!("{:?}", wait(store.attempts(run, activity))));
-            }
+            text.extend(about(store, run));
         }
         text
     };
     prop_assert_eq!(text(&**left), text(&**right));
     Ok(())
+}
+
+fn about(store: &dyn Store, run: RunNumber) -> Vec<String> {
+    let mut text = vec![
+        format!("{:?}", wait(store.history(run, 0, 99, 99, Order::Forward))),
+        format!("{:?}", wait(store.run_attempts(run))),
+    ];
+    for activity in 0..2 {
+        text.push(format!("{:?}", wait(store.error(run, activity))));
+        text.push(format!("{:?}", wait(store.attempts(run, activity))));
+    }
+    text
 }
 
 const RUNS: i64 = 6;
@@ -174,6 +196,21 @@ fn call() -> impl Strategy<Value = Call> {
         1 => (0..9_i64, option::of((0..9_i64, 0..RUNS)), 0..5_usize)
             .prop_map(|(until, after, limit)| Call::Due(until, after, limit)),
         1 => (0..RUNS, 0..5_usize).prop_map(|(after, limit)| Call::WithWork(after, limit)),
+        2 => lookup().prop_map(Call::Load),
+        1 => (0..RUNS).prop_map(Call::About),
+        2 => Just(Call::Crash),
+    ]
+}
+
+fn lookup() -> impl Strategy<Value = Lookup> {
+    let current = |names: RunIdentity| Lookup::Current {
+        namespace: names.namespace,
+        workflow_id: names.workflow_id,
+    };
+    prop_oneof![
+        (0..RUNS).prop_map(|run| Lookup::Number(RunNumber(run))),
+        identity().prop_map(current),
+        identity().prop_map(Lookup::Run),
     ]
 }
 
@@ -251,9 +288,11 @@ fn item() -> impl Strategy<Value = ItemWrite> {
         .prop_map(|(kind, key, data)| ItemWrite { kind, key, data })
 }
 
-/// Batches of three events, so that they are either the same or apart, as histories are.
+/// Batches of three events, so that they are either the same or apart, as histories are. Each begins with
+/// another byte: otherwise one that follows another may be put together with it, by the one or the other.
 fn events() -> impl Strategy<Value = Vec<EventBatch>> {
-    let batch = |first: i64| EventBatch { first, last: first + 2, data: vec![1] };
+    let format = |first: i64| u8::try_from(first).expect("small");
+    let batch = move |first| EventBatch { first, last: first + 2, data: vec![format(first)] };
     (0..6_i64, 0..3_i64)
         .prop_map(move |(from, count)| (from..from + count).map(|at| batch(at * 3 + 1)).collect())
 }

@@ -15,6 +15,7 @@ use std::{
 
 use proptest::proptest;
 use prost::Message;
+use rusqlite::{Connection, OpenFlags};
 use steadfast_retry::Timestamp;
 use steadfast_store::{
     Acknowledged, AttemptOutcome, AttemptRow, Batch, Compare, ErrorFilter, ErrorRow, ErrorState,
@@ -129,6 +130,27 @@ fn a_file_of_schema_4_is_read_whole() {
     is_read_whole(&file);
 }
 
+/// All that is in a packed commit, as a process leaves it that is killed.
+#[test]
+fn a_packed_commit_of_schema_5_is_read_whole() {
+    let file = golden("../v5/v5.db");
+    if !file.exists() && env::var_os("WRITE_GOLDEN").is_some() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("new.db");
+        let store = fill_file(&path);
+        let db = Connection::open(&path).expect("the file");
+        db.execute("VACUUM INTO ?1", [file.to_str()]).expect("a copy");
+        wait(store.close()).expect("closed");
+    }
+    let db =
+        Connection::open_with_flags(&file, OpenFlags::SQLITE_OPEN_READ_ONLY).expect("the file");
+    let count: u32 = db
+        .query_row("SELECT count(*) FROM packed_commits", (), |row| row.get(0))
+        .expect("a table of them");
+    assert_eq!(count, 1, "the golden file has one that waits");
+    is_read_whole(&file);
+}
+
 fn is_read_whole(golden: &Path) {
     let folder = tempfile::tempdir().expect("a folder");
     let copy = folder.path().join("copy.db");
@@ -173,6 +195,10 @@ fn describe(row: &Row) -> String {
 
 /// A file with something in every table.
 fn write_file(path: &Path) {
+    wait(fill_file(path).close()).expect("closed");
+}
+
+fn fill_file(path: &Path) -> Sqlite {
     let store = Sqlite::open(path, &Options::default()).expect("a new file");
     let lease = wait(store.acquire(2, "version 0.1".to_owned())).expect("a lease");
     let leases = [(ShardNumber(0), lease.epoch), (ShardNumber(1), lease.epoch)].into();
@@ -195,7 +221,7 @@ fn write_file(path: &Path) {
     let namespace = NamespaceRow { id: "id".to_owned(), name: "default".to_owned(), data: vec![3] };
     wait(store.put_namespace(namespace)).expect("written");
     wait(store.put_setting("setting".to_owned(), Some(vec![4]))).expect("written");
-    wait(store.close()).expect("closed");
+    store
 }
 
 fn visibility() -> VisibilityRow {

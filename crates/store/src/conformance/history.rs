@@ -162,8 +162,12 @@ fn append(owner: &mut Owner, run: i64, batches: &[(i64, i64)]) {
     owner.commit(vec![RunWrite { events, ..write(run) }]);
 }
 
+/// The first byte tells the format: those of different ones are never put together.
 fn batch(first: i64, last: i64) -> EventBatch {
-    EventBatch { first, last, data: format!("events {first} to {last}").into() }
+    let format = u8::try_from(first % 256).unwrap_or_default();
+    let mut data = vec![format];
+    data.extend(format!("events {first} to {last}").bytes());
+    EventBatch { first, last, data }
 }
 
 #[track_caller]

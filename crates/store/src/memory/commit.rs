@@ -157,9 +157,10 @@ impl Run {
 }
 
 fn check_events(run: &Run, write: &RunWrite) -> Result<(), Error> {
-    match write.events.iter().find(|batch| run.events.contains_key(&batch.first)) {
-        Some(batch) => Err(check::event_taken(write, batch.first)),
-        None => Ok(()),
+    let last = run.events.values().next_back().map_or(0, |batch| batch.last);
+    match write.events.first() {
+        Some(batch) if batch.first <= last => Err(check::event_taken(write, batch.first)),
+        Some(_) | None => Ok(()),
     }
 }
 

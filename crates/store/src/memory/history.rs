@@ -18,14 +18,15 @@ impl Data {
         order: Order,
     ) -> Vec<EventBatch> {
         let Some(run) = self.runs.get(&run) else { return Vec::new() };
+        let wanted = events.clone();
         let within = run
             .events
             .values()
-            .filter(|batch| batch.last >= *events.start() && batch.first <= *events.end())
+            .filter(|batch| batch.last >= *wanted.start() && batch.first <= *wanted.end())
             .cloned();
         match order {
-            Order::Forward => Page::fill(within, events_max),
-            Order::Backward => Page::fill(within.rev(), events_max),
+            Order::Forward => Page::fill(within, events, events_max),
+            Order::Backward => Page::fill(within.rev(), events, events_max),
         }
     }
 }

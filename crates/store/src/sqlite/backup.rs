@@ -17,6 +17,8 @@ use super::{
     fault::Fault,
     file::{failed, sync_folder, verify, with_suffix},
     lane::no_thread,
+    packed::Packed,
+    schema,
 };
 use crate::{error::Error, store::Answer};
 
@@ -59,6 +61,10 @@ fn copy_pages(source: &Path, part: &Path) -> Result<(), Fault> {
     let ended = Backup::new(&source, &mut copy)?.step(-1)?;
     if ended != StepResult::Done {
         return Err(Error::Busy(format!("the file could not be read: {ended:?}")).into());
+    }
+    // Whoever opens the copy with other tools finds all of it in the tables.
+    if schema::version(&copy)? == schema::VERSION {
+        Packed::new(0).unpack_all(&mut copy)?;
     }
     verify(&copy)?;
     copy.close().map_err(|(_, error)| error.into())

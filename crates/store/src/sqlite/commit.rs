@@ -1,7 +1,11 @@
 //! Commits: one transaction, one fsync.
 //!
-//! Every statement is prepared once and kept. The order of work is that of the memory backend:
-//! the fence, the sequence, the rules, then the writes one after the other.
+//! Most are [packed](super::packed) and come to the tables later. What may be refused, runs an aside, or
+//! is large goes to the tables at once, after all that waits. Every statement is prepared once and kept.
+//! The order of work is that of the memory backend: the fence, the sequence, the rules, then the writes
+//! one after the other.
+
+use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use steadfast_retry::Timestamp;
@@ -11,6 +15,7 @@ use super::{
     attempts, errors,
     fault::Fault,
     number,
+    packed::{Packed, Waiting, pack, unpack},
     shards::{fence, progress},
     statements::Statements,
     visibility,
@@ -20,9 +25,74 @@ use crate::{
     rows::{Batch, EventBatch, ItemWrite, RunIdentity, RunNumber, RunWrite, StateRow},
 };
 
-pub(super) fn commit(db: &mut Connection, batch: &Batch, guard: &Guard) -> Result<(), Fault> {
-    // Whatever fails from here on, also the COMMIT itself: the transaction is rolled back when it
-    // is dropped.
+pub(super) fn commit(
+    db: &mut Connection,
+    batch: &Arc<Batch>,
+    guard: &Guard,
+    packed: &Packed,
+) -> Result<(), Fault> {
+    let mut waiting = packed.waiting();
+    let done = match short(db, batch, packed, &mut waiting) {
+        Ok(true) => Ok(()),
+        Ok(false) => long(db, batch, guard, packed, &mut waiting),
+        Err(fault) => Err(fault),
+    };
+    if done.as_ref().is_err_and(Fault::is_fenced) {
+        packed.set_ours(false);
+    }
+    done
+}
+
+/// Writes a commit as a row of its own. Tells whether it may be, and there was room: what deletes makes
+/// some, but only in the tables.
+fn short(
+    db: &mut Connection,
+    batch: &Arc<Batch>,
+    packed: &Packed,
+    waiting: &mut Waiting,
+) -> Result<bool, Fault> {
+    let (tx, last_run) = begin_with(db, batch)?;
+    if !waiting.admits(&tx, batch, last_run)? {
+        return Ok(false);
+    }
+    let done = pack(&tx, batch).and_then(|bytes| Ok(tx.commit().map(|()| bytes)?));
+    match done {
+        Ok(bytes) => {
+            waiting.add(Arc::clone(batch), bytes);
+            packed.tell(waiting);
+            Ok(true)
+        }
+        Err(fault) if fault.is_full() => Ok(false),
+        Err(fault) => Err(fault),
+    }
+}
+
+/// Writes a commit to the tables, behind all that waits.
+fn long(
+    db: &mut Connection,
+    batch: &Batch,
+    guard: &Guard,
+    packed: &Packed,
+    waiting: &mut Waiting,
+) -> Result<(), Fault> {
+    let (tx, _) = begin_with(db, batch)?;
+    unpack(&tx, waiting)?;
+    apply_all(&tx, batch, guard)?;
+    let (_, last_run) = progress(&tx)?;
+    let created = batch.writes.iter().filter(|write| write.create.is_some() && !write.delete);
+    let last_run = created.map(|write| write.run.0).fold(last_run, i64::max);
+    note_progress(&tx, batch.sequence, last_run)?;
+    tx.commit()?;
+    packed.forget(waiting);
+    Ok(())
+}
+
+/// Begins to write a batch that may be written, and tells the highest run number in the tables. Whatever
+/// fails from then on, also the COMMIT itself: the transaction is rolled back when it is dropped.
+fn begin_with<'db>(
+    db: &'db mut Connection,
+    batch: &Batch,
+) -> Result<(Transaction<'db>, i64), Fault> {
     let tx = begin(db)?;
     fence(&tx, batch)?;
     let (last, last_run) = progress(&tx)?;
@@ -30,12 +100,18 @@ pub(super) fn commit(db: &mut Connection, batch: &Batch, guard: &Guard) -> Resul
         return Err(check::out_of_sequence(batch.sequence, last).into());
     }
     check::batch(batch)?;
-    apply_all(&tx, batch, guard)?;
-    let created = batch.writes.iter().filter(|write| write.create.is_some() && !write.delete);
-    let last_run = created.map(|write| write.run.0).fold(last_run, i64::max);
+    Ok((tx, last_run))
+}
+
+/// Writes how far commits have come in the tables.
+pub(super) fn note_progress(
+    tx: &Transaction<'_>,
+    sequence: u64,
+    last_run: i64,
+) -> Result<(), Fault> {
     tx.prepare_cached("UPDATE commits SET sequence = ?1, last_run = ?2")?
-        .execute((number::signed("sequence", batch.sequence)?, last_run))?;
-    Ok(tx.commit()?)
+        .execute((number::signed("sequence", sequence)?, last_run))?;
+    Ok(())
 }
 
 /// Begins to write. Waits for another process that is writing, as long as the options say.
@@ -58,7 +134,8 @@ fn apply_all(tx: &Transaction<'_>, batch: &Batch, guard: &Guard) -> Result<(), F
     Ok(())
 }
 
-fn apply(statements: &mut Statements<'_>, write: &RunWrite) -> Result<(), Fault> {
+/// Writes to the tables.
+pub(super) fn apply(statements: &mut Statements<'_>, write: &RunWrite) -> Result<(), Fault> {
     if write.delete {
         return delete(statements, write);
     }
@@ -70,9 +147,13 @@ fn apply(statements: &mut Statements<'_>, write: &RunWrite) -> Result<(), Fault>
     for item in &write.items {
         put_item(statements, write.run, item)?;
     }
+    if let (None, Some(first)) = (&write.create, write.events.first())
+        && first.first <= last_event(statements, write.run)?
+    {
+        return Err(check::event_taken(write, first.first).into());
+    }
     for events in &write.events {
-        append(statements, write.run, events)
-            .map_err(|fault| fault.on_conflict(|| check::event_taken(write, events.first)))?;
+        append(statements, write.run, events)?;
     }
     if let Some(row) = &write.visibility {
         visibility::put(statements, write, row)?;
@@ -172,6 +253,13 @@ fn put_item(
         None => statements.get(DELETE)?.execute(params![run.0, kind, item.key])?,
     };
     Ok(())
+}
+
+/// The newest event of a run; 0 if it has none.
+fn last_event(statements: &mut Statements<'_>, run: RunNumber) -> Result<i64, Fault> {
+    let sql = "SELECT last_event FROM events WHERE run = ?1 ORDER BY first_event DESC LIMIT 1";
+    let found = statements.get(sql)?.query_row([run.0], |row| row.get(0)).optional()?;
+    Ok(found.unwrap_or(0))
 }
 
 fn append(

@@ -20,6 +20,17 @@ impl Fault {
             if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation))
     }
 
+    /// Whether there was no room.
+    pub(super) fn is_full(&self) -> bool {
+        matches!(self, Self::Sql(error)
+            if error.sqlite_error_code() == Some(ErrorCode::DiskFull))
+    }
+
+    /// Whether somebody else has the shards.
+    pub(super) fn is_fenced(&self) -> bool {
+        matches!(self, Self::Store(Error::Fenced { .. }))
+    }
+
     /// The same with `other` in its place if a row was in the way.
     pub(super) fn on_conflict(self, other: impl FnOnce() -> Error) -> Self {
         if self.is_conflict() { Self::Store(other()) } else { self }

@@ -34,7 +34,7 @@ pub(super) fn history(
     };
     let mut select = db.prepare_cached(sql)?;
     let mut rows = select.query((run.0, events.start(), events.end()))?;
-    let mut page = Page::new(events_max);
+    let mut page = Page::new(events.clone(), events_max);
     while !page.is_full() {
         let Some(row) = rows.next()? else { break };
         page.push(EventBatch { first: row.get(0)?, last: row.get(1)?, data: row.get(2)? });

@@ -11,9 +11,10 @@ use std::{
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
-        mpsc,
+        mpsc::{self, RecvTimeoutError},
     },
     thread,
+    time::Duration,
 };
 
 use rusqlite::Connection;
@@ -32,6 +33,19 @@ pub(super) struct Lane {
 
 type Job = Box<dyn FnOnce(&mut Connection) + Send>;
 
+/// What a thread does besides its work, for which nobody waits: it is asked after each piece of work,
+/// and again when there has been none for a while. Tells whether anything is left to do then.
+pub(super) type Chore = Box<dyn FnMut(&mut Connection, Moment) -> bool + Send>;
+
+/// When a chore is asked for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Moment {
+    /// There may be more work: only what has to be.
+    Busy,
+    /// There was none for so long.
+    Idle,
+}
+
 enum Message {
     Work(Job),
     /// Let go of the connection, and then say so by dropping the sender.
@@ -41,14 +55,34 @@ enum Message {
 impl Lane {
     /// Starts one thread for each connection.
     pub(super) fn start(name: &str, connections: Vec<Connection>) -> Result<Self, Error> {
+        Self::begin(name, connections, || None)
+    }
+
+    /// Starts a thread that has something else to do, too, at the latest when there was no work for so
+    /// long.
+    pub(super) fn start_with(
+        name: &str,
+        connection: Connection,
+        idle: Duration,
+        chore: Chore,
+    ) -> Result<Self, Error> {
+        let mut chore = Some((idle, chore));
+        Self::begin(name, vec![connection], || chore.take())
+    }
+
+    fn begin(
+        name: &str,
+        connections: Vec<Connection>,
+        mut chore: impl FnMut() -> Option<(Duration, Chore)>,
+    ) -> Result<Self, Error> {
         let (sender, receiver) = mpsc::channel();
         let receiver = Arc::new(Mutex::new(receiver));
         let threads = connections.len();
         for (index, connection) in connections.into_iter().enumerate() {
-            let receiver = Arc::clone(&receiver);
+            let (receiver, chore) = (Arc::clone(&receiver), chore());
             thread::Builder::new()
                 .name(format!("{name}-{index}"))
-                .spawn(move || work(&receiver, connection))
+                .spawn(move || work(&receiver, connection, chore))
                 .map_err(|error| no_thread(&error))?;
         }
         Ok(Self { sender, threads, stopping: Arc::default() })
@@ -102,20 +136,43 @@ pub(super) fn no_thread(error: &io::Error) -> Error {
     Error::Io(format!("no thread could be started: {error}"))
 }
 
-fn work(receiver: &Mutex<mpsc::Receiver<Message>>, mut db: Connection) {
+fn work(
+    receiver: &Mutex<mpsc::Receiver<Message>>,
+    mut db: Connection,
+    mut chore: Option<(Duration, Chore)>,
+) {
+    let mut is_left = false;
     loop {
-        let message = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        match message {
+        let idle = chore.as_ref().filter(|_| is_left).map(|(idle, _)| *idle);
+        let moment = match next(receiver, idle) {
             // A panic is a bug in one job. Its transaction was rolled back on the way out and its
             // caller gets an error; the thread goes on for the others.
-            Ok(Message::Work(job)) => _ = catch_unwind(AssertUnwindSafe(|| job(&mut db))),
+            Ok(Message::Work(job)) => {
+                _ = catch_unwind(AssertUnwindSafe(|| job(&mut db)));
+                Moment::Busy
+            }
             Ok(Message::Stop(stopped)) => {
                 drop(db);
                 drop(stopped);
                 return;
             }
-            Err(mpsc::RecvError) => return,
+            Err(RecvTimeoutError::Timeout) => Moment::Idle,
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
+        if let Some((_, chore)) = &mut chore {
+            is_left = catch_unwind(AssertUnwindSafe(|| chore(&mut db, moment))).unwrap_or_default();
         }
+    }
+}
+
+fn next(
+    receiver: &Mutex<mpsc::Receiver<Message>>,
+    longest: Option<Duration>,
+) -> Result<Message, RecvTimeoutError> {
+    let receiver = receiver.lock().unwrap_or_else(PoisonError::into_inner);
+    match longest {
+        Some(longest) => receiver.recv_timeout(longest),
+        None => receiver.recv().map_err(|mpsc::RecvError| RecvTimeoutError::Disconnected),
     }
 }
 

@@ -28,6 +28,7 @@ mod history;
 mod lane;
 mod namespaces;
 mod number;
+mod packed;
 mod place;
 mod query;
 mod runs;
@@ -51,7 +52,14 @@ use std::{
 use rusqlite::Connection;
 use steadfast_retry::Timestamp;
 
-use self::{asides::Guard, fault::Fault, lane::Lane, place::Place, sole::Sole};
+use self::{
+    asides::Guard,
+    fault::Fault,
+    lane::{Chore, Lane},
+    packed::{Concern, Packed},
+    place::Place,
+    sole::Sole,
+};
 use crate::{
     aside::Aside,
     error::Error,
@@ -77,6 +85,9 @@ pub struct Options {
     pub writer_cache_kib: u32,
     /// Memory for pages of each reader, in KiB.
     pub reader_cache_kib: u32,
+    /// How much of what was committed may wait for the tables, in KiB. The more, the less often a run
+    /// that is busy is written to them.
+    pub packed_kib: u32,
     /// How long to wait for another process that is writing before answering
     /// [`Busy`](Error::Busy).
     pub busy_timeout: Duration,
@@ -138,6 +149,7 @@ pub struct Sqlite {
     readers: Lane,
     checkpoints: Lane,
     guard: Arc<Guard>,
+    packed: Arc<Packed>,
     counters: Arc<Counters>,
     place: Arc<Place>,
     /// Until it is closed.
@@ -151,6 +163,33 @@ struct Counters {
     wal_pages: AtomicU64,
 }
 
+impl Counters {
+    /// Brings all that waits to the tables; that is a commit if there was anything.
+    fn unpack(&self, db: &mut Connection, packed: &Packed) -> Result<(), Fault> {
+        if packed.unpack_all(db)? {
+            self.commits.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+}
+
+/// What the writer does when enough has come, or nothing for a while.
+fn unpacking(packed: &Arc<Packed>, counters: &Arc<Counters>) -> Chore {
+    let (packed, counters) = (Arc::clone(packed), Arc::clone(counters));
+    Box::new(move |db, moment| {
+        if packed.is_empty() {
+            return false;
+        }
+        if packed.is_due(moment)
+            && let Err(fault) = counters.unpack(db, &packed)
+        {
+            let error = fault.into_error(Path::new(db.path().unwrap_or_default()));
+            tracing::warn!(%error, "what was committed could not be brought to the tables; it is tried again");
+        }
+        !packed.is_empty()
+    })
+}
+
 impl Default for Options {
     fn default() -> Self {
         Self {
@@ -158,6 +197,7 @@ impl Default for Options {
             readers: 2,
             writer_cache_kib: 16 * 1024,
             reader_cache_kib: 2 * 1024,
+            packed_kib: 4 * 1024,
             busy_timeout: Duration::from_secs(5),
             lock_timeout: Duration::from_secs(2),
             check: Check::default(),
@@ -169,7 +209,7 @@ impl Default for Options {
 impl Options {
     /// For an engine inside somebody else's program, which has other uses for its memory.
     pub fn embedded() -> Self {
-        Self { writer_cache_kib: 1024, reader_cache_kib: 512, ..Self::default() }
+        Self { writer_cache_kib: 1024, reader_cache_kib: 512, packed_kib: 256, ..Self::default() }
     }
 }
 
@@ -189,14 +229,23 @@ impl Sqlite {
         let checkpoints = Lane::start("store-checkpoint", vec![connect(file::Role::Checkpoint)?])?;
         checkpoint::watch(&mut writer, checkpoints.clone(), &counters)
             .map_err(|fault| fault.into_error(&path))?;
+        let bytes_max =
+            usize::try_from(options.packed_kib).unwrap_or(usize::MAX).saturating_mul(1024);
+        let packed = Arc::new(Packed::new(bytes_max));
         let readers = (0..options.readers.max(1))
             .map(|_| connect(file::Role::Reader))
             .collect::<Result<_, _>>()?;
         Ok(Self {
-            writer: Lane::start("store-writer", vec![writer])?,
+            writer: Lane::start_with(
+                "store-writer",
+                writer,
+                packed::IDLE,
+                unpacking(&packed, &counters),
+            )?,
             readers: Lane::start("store-reader", readers)?,
             checkpoints,
             guard,
+            packed,
             counters,
             place: Arc::new(Place::of(&path)),
             path,
@@ -240,6 +289,60 @@ impl Sqlite {
         self.write(move |db| asides::alone(db, &guard, &aside))
     }
 
+    /// A read that sees all that was committed by now.
+    fn read<T, F>(&self, concern: Concern<'_>, job: F) -> Answer<'_, T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Connection) -> Result<T, Fault> + Send + 'static,
+    {
+        if !self.packed.concerns(concern) {
+            return self.readers.call(job);
+        }
+        let unpacked = self.unpack();
+        Box::pin(async move {
+            self.in_the_end(unpacked).await?;
+            self.readers.call(job).await
+        })
+    }
+
+    /// A read for people, about many runs. It sees all that was committed by now, or, while the disk is full
+    /// or fails, what was in the tables before: then they need it most.
+    fn look<T, F>(&self, job: F) -> Answer<'_, T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Connection) -> Result<T, Fault> + Send + 'static,
+    {
+        if !self.packed.concerns(Concern::Everything) {
+            return self.readers.call(job);
+        }
+        let unpacked = self.unpack();
+        Box::pin(async move {
+            if let Err(error) = self.in_the_end(unpacked).await {
+                tracing::warn!(%error, "a list does not show what was committed last");
+            }
+            self.readers.call(job).await
+        })
+    }
+
+    /// Brings all that was committed by now to the tables.
+    fn unpack(&self) -> Answer<'static, ()> {
+        let (packed, counters) = (Arc::clone(&self.packed), Arc::clone(&self.counters));
+        self.writer.call(move |db| counters.unpack(db, &packed))
+    }
+
+    /// Tries it again while another process holds the file: a read would not have to wait for that one if
+    /// nothing were packed, so it is not for the reader to try again.
+    async fn in_the_end(&self, unpacked: Answer<'static, ()>) -> Result<(), Error> {
+        let mut done = unpacked.await;
+        for _ in 1..TRIES_MAX {
+            if !matches!(done, Err(Error::Busy(_))) {
+                break;
+            }
+            done = self.unpack().await;
+        }
+        done
+    }
+
     /// Work for the writer. It counts as a commit if it succeeds, and if the file is still there.
     fn write<T, F>(&self, job: F) -> Answer<'_, T>
     where
@@ -256,14 +359,19 @@ impl Sqlite {
     }
 }
 
+/// How often it is tried to unpack what a read is about, if another process holds the file. Each time waits
+/// for as long as the options say.
+const TRIES_MAX: u32 = 20;
+
 impl Store for Sqlite {
     fn acquire(&self, shards: u32, owner: String) -> Answer<'_, Lease> {
-        self.write(move |db| shards::acquire(db, shards, &owner))
+        let packed = Arc::clone(&self.packed);
+        self.write(move |db| shards::acquire(db, shards, &owner, &packed))
     }
 
     fn commit(&self, batch: Arc<Batch>) -> Answer<'_, ()> {
-        let guard = Arc::clone(&self.guard);
-        self.write(move |db| commit::commit(db, &batch, &guard))
+        let (guard, packed) = (Arc::clone(&self.guard), Arc::clone(&self.packed));
+        self.write(move |db| commit::commit(db, &batch, &guard, &packed))
     }
 
     fn last_commit(&self) -> Answer<'_, u64> {
@@ -271,11 +379,22 @@ impl Store for Sqlite {
     }
 
     fn load(&self, lookup: Lookup) -> Answer<'_, Option<RunRows>> {
-        self.readers.call(move |db| runs::load(db, &lookup))
+        let again = lookup.clone();
+        let found = self.read(Concern::of(&again), move |db| runs::load(db, &lookup));
+        Box::pin(async move {
+            match found.await? {
+                // Its id does not tell that something of it waits; its number does.
+                Some(rows) if self.packed.concerns(Concern::Run(rows.run)) => {
+                    let run = Concern::Run(rows.run);
+                    self.read(run, move |db| runs::load(db, &again)).await
+                }
+                found => Ok(found),
+            }
+        })
     }
 
     fn workflow_ids(&self, after: Option<WorkflowId>, limit: usize) -> Answer<'_, Vec<WorkflowId>> {
-        self.readers.call(move |db| runs::workflow_ids(db, after, limit))
+        self.read(Concern::Everything, move |db| runs::workflow_ids(db, after, limit))
     }
 
     fn history(
@@ -286,7 +405,9 @@ impl Store for Sqlite {
         events_max: usize,
         order: Order,
     ) -> Answer<'_, Vec<EventBatch>> {
-        self.readers.call(move |db| history::history(db, run, &(first..=last), events_max, order))
+        self.read(Concern::Run(run), move |db| {
+            history::history(db, run, &(first..=last), events_max, order)
+        })
     }
 
     fn due(
@@ -296,7 +417,7 @@ impl Store for Sqlite {
         after: Option<(Timestamp, RunNumber)>,
         limit: usize,
     ) -> Answer<'_, Vec<(Timestamp, RunNumber)>> {
-        self.readers.call(move |db| runs::due(db, shard, until, after, limit))
+        self.read(Concern::Everything, move |db| runs::due(db, shard, until, after, limit))
     }
 
     fn with_work(
@@ -305,7 +426,7 @@ impl Store for Sqlite {
         after: RunNumber,
         limit: usize,
     ) -> Answer<'_, Vec<RunNumber>> {
-        self.readers.call(move |db| runs::with_work(db, shard, after, limit))
+        self.read(Concern::Everything, move |db| runs::with_work(db, shard, after, limit))
     }
 
     fn list(
@@ -315,7 +436,7 @@ impl Store for Sqlite {
         after: Option<VisibilityPosition>,
         limit: usize,
     ) -> Answer<'_, Listing> {
-        self.readers.call(move |db| visibility::list(db, &namespace, &filter, after, limit))
+        self.look(move |db| visibility::list(db, &namespace, &filter, after, limit))
     }
 
     fn count(
@@ -324,11 +445,11 @@ impl Store for Sqlite {
         filter: Filter,
         by: Option<Field>,
     ) -> Answer<'_, Vec<Group>> {
-        self.readers.call(move |db| visibility::count(db, &namespace, &filter, by.as_ref()))
+        self.look(move |db| visibility::count(db, &namespace, &filter, by.as_ref()))
     }
 
     fn attempts(&self, run: RunNumber, activity: i64) -> Answer<'_, AttemptLog> {
-        self.readers.call(move |db| attempts::attempts(db, run, activity))
+        self.read(Concern::Run(run), move |db| attempts::attempts(db, run, activity))
     }
 
     fn retried(
@@ -338,11 +459,11 @@ impl Store for Sqlite {
         after: Option<(RunNumber, i64)>,
         limit: usize,
     ) -> Answer<'_, Vec<Retried>> {
-        self.readers.call(move |db| attempts::retried(db, &namespace, more_than, after, limit))
+        self.look(move |db| attempts::retried(db, &namespace, more_than, after, limit))
     }
 
     fn run_attempts(&self, run: RunNumber) -> Answer<'_, Vec<AttemptLog>> {
-        self.readers.call(move |db| attempts::of_run(db, run))
+        self.read(Concern::Run(run), move |db| attempts::of_run(db, run))
     }
 
     fn errors(
@@ -353,7 +474,7 @@ impl Store for Sqlite {
         after: Option<ErrorPosition>,
         limit: usize,
     ) -> Answer<'_, ErrorListing> {
-        self.readers.call(move |db| errors::list(db, &namespace, &filter, order, after, limit))
+        self.look(move |db| errors::list(db, &namespace, &filter, order, after, limit))
     }
 
     fn error_groups(
@@ -363,19 +484,19 @@ impl Store for Sqlite {
         by: ErrorGroup,
         limit: usize,
     ) -> Answer<'_, Vec<ErrorGroupRow>> {
-        self.readers.call(move |db| errors::groups(db, &namespace, &filter, by, limit))
+        self.look(move |db| errors::groups(db, &namespace, &filter, by, limit))
     }
 
     fn error_count(&self, namespace: String, filter: ErrorFilter) -> Answer<'_, u64> {
-        self.readers.call(move |db| errors::count(db, &namespace, &filter))
+        self.look(move |db| errors::count(db, &namespace, &filter))
     }
 
     fn error(&self, run: RunNumber, subject: i64) -> Answer<'_, Option<ErrorEntry>> {
-        self.readers.call(move |db| errors::one(db, run, subject))
+        self.read(Concern::Run(run), move |db| errors::one(db, run, subject))
     }
 
     fn errors_by_id(&self, ids: Vec<ErrorId>) -> Answer<'_, Vec<ErrorEntry>> {
-        self.readers.call(move |db| errors::by_id(db, &ids))
+        self.read(Concern::Everything, move |db| errors::by_id(db, &ids))
     }
 
     fn put_namespace(&self, row: NamespaceRow) -> Answer<'_, ()> {
@@ -401,10 +522,13 @@ impl Store for Sqlite {
     fn close(&self) -> Answer<'_, ()> {
         // The writer goes last: the last connection copies the log into the file and removes it.
         let others = [self.readers.stop(), self.checkpoints.stop()];
+        let unpacked = self.unpack();
         Box::pin(async move {
             for stopped in others {
                 stopped.await?;
             }
+            // If that fails, whoever opens the file next does it.
+            _ = unpacked.await;
             let stopped = self.writer.stop().await;
             self.sole.lock().unwrap_or_else(PoisonError::into_inner).take();
             stopped

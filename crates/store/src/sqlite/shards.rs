@@ -2,15 +2,28 @@
 
 use rusqlite::{Connection, Transaction};
 
-use super::{commit::begin, fault::Fault, number};
+use super::{
+    commit::begin,
+    fault::Fault,
+    number,
+    packed::{Packed, unpack},
+};
 use crate::{
     check,
     error::Error,
     rows::{Batch, Epoch, Lease, RunNumber, ShardNumber},
 };
 
-pub(super) fn acquire(db: &mut Connection, shards: u32, owner: &str) -> Result<Lease, Fault> {
+pub(super) fn acquire(
+    db: &mut Connection,
+    shards: u32,
+    owner: &str,
+    packed: &Packed,
+) -> Result<Lease, Fault> {
+    let mut waiting = packed.waiting();
     let tx = begin(db)?;
+    // What whoever had them before has left.
+    unpack(&tx, &mut waiting)?;
     let (found, newest) = tx
         .prepare_cached("SELECT count(*), ifnull(max(epoch), 0) FROM shards")?
         .query_row((), |row| Ok((row.get::<_, u32>(0)?, row.get::<_, i64>(1)?)))?;
@@ -25,6 +38,8 @@ pub(super) fn acquire(db: &mut Connection, shards: u32, owner: &str) -> Result<L
     }
     let (last_commit, last_run) = progress(&tx)?;
     tx.commit()?;
+    packed.forget(&mut waiting);
+    packed.set_ours(true);
     let epoch = Epoch(number::unsigned("epoch", epoch)?);
     Ok(Lease { shards, epoch, next_run: RunNumber(last_run + 1), last_commit })
 }
@@ -33,10 +48,13 @@ pub(super) fn last_commit(db: &mut Connection) -> Result<u64, Fault> {
     Ok(progress(db)?.0)
 }
 
-/// Number of the newest commit, and the highest run number ever used.
+/// Number of the newest commit, and the highest run number in the tables.
 pub(super) fn progress(db: &Connection) -> Result<(u64, i64), Fault> {
     let (sequence, last_run) = db
-        .prepare_cached("SELECT sequence, last_run FROM commits")?
+        .prepare_cached(
+            "SELECT ifnull((SELECT max(sequence) FROM packed_commits), sequence), last_run
+            FROM commits",
+        )?
         .query_row((), |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok((number::unsigned("sequence", sequence)?, last_run))
 }

@@ -145,9 +145,15 @@ fn check(path: &Path, acknowledged: u64) {
         let found = wait(store.load(Lookup::Number(run))).expect("a read").expect("a run");
         assert_eq!(found.state.data, last.to_be_bytes(), "{run:?}");
         let history = wait(store.history(run, 1, i64::MAX, usize::MAX, Order::Forward));
-        let events: Vec<_> =
-            history.expect("a read").into_iter().map(|batch| batch.first.cast_unsigned()).collect();
+        let history = history.expect("a read");
+        let events = history.iter().flat_map(|batch| batch.first..=batch.last);
+        let events: Vec<_> = events.map(i64::cast_unsigned).collect();
         assert_eq!(events, (2..=last).collect::<Vec<_>>(), "{run:?}");
+        // Each was eight bytes, the first of which is said once in a row.
+        let expected: Vec<_> =
+            (2..=last).flat_map(|event| event.to_be_bytes()[1..].to_vec()).collect();
+        let found: Vec<_> = history.iter().flat_map(|batch| batch.data[1..].to_vec()).collect();
+        assert_eq!(found, expected, "{run:?}");
     }
 }
 

@@ -7,6 +7,7 @@ mod damage;
 mod faults;
 mod gone;
 mod older;
+mod packed;
 mod speed;
 
 use std::{

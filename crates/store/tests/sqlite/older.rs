@@ -88,7 +88,7 @@ fn write(path: &Path) {
     wait(owner.store.close()).expect("closed");
 }
 
-/// Undoes schemas 4 and 3, and what else is said.
+/// Undoes schemas 5 to 3, and what else is said.
 fn make_older(path: &Path, more: &str) {
     let db = Connection::open(path).expect("the file");
     db.execute_batch(WITHOUT_NUMBERS).expect("older");
@@ -101,7 +101,7 @@ fn make_older(path: &Path, more: &str) {
     db.close().expect("closed");
 }
 
-/// What undoes schema 4.
+/// What undoes schemas 5 and 4.
 const WITHOUT_NUMBERS: &str = "ALTER TABLE visibility RENAME COLUMN namespace TO space;
     ALTER TABLE visibility ADD COLUMN namespace TEXT NOT NULL DEFAULT '';
     UPDATE visibility SET namespace =
@@ -109,6 +109,7 @@ const WITHOUT_NUMBERS: &str = "ALTER TABLE visibility RENAME COLUMN namespace TO
     DROP INDEX visibility_by_time; DROP INDEX visibility_by_type; DROP INDEX visibility_by_status;
     ALTER TABLE visibility DROP COLUMN space;
     DROP TABLE namespace_numbers;
+    DROP TABLE packed_commits;
     PRAGMA user_version = 3";
 
 fn attempt(attempt: u32) -> AttemptRow {

@@ -1,0 +1,84 @@
+//! Which commits may be packed: those of which it is sure that the tables will take them.
+//!
+//! Once a commit is packed it is answered, and cannot be refused any more. In any doubt it is written to
+//! the tables at once, which tells what is wrong with it.
+
+use std::collections::BTreeSet;
+
+use rusqlite::{OptionalExtension, Transaction};
+
+use super::waiting::{Known, Waiting, hash};
+use crate::{
+    rows::{Batch, RunIdentity, RunNumber, RunWrite, ShardNumber},
+    sqlite::fault::Fault,
+};
+
+/// A commit with more bytes goes to the tables at once: it would be written twice.
+const BYTES_MAX: usize = 256 * 1024;
+
+impl Waiting {
+    /// Whether a commit that keeps the rules may be packed. `last_run` is the highest run number in the
+    /// tables.
+    pub(in super::super) fn admits(
+        &mut self,
+        tx: &Transaction<'_>,
+        batch: &Batch,
+        last_run: i64,
+    ) -> Result<bool, Fault> {
+        let bytes: usize = batch.writes.iter().map(RunWrite::bytes).sum();
+        if self.is_stuck() || bytes > BYTES_MAX {
+            return Ok(false);
+        }
+        let last_run = self.last_run.max(last_run);
+        let mut run_ids = BTreeSet::new();
+        for write in &batch.writes {
+            let is_sure = match &write.create {
+                _ if write.aside.is_some() => false,
+                Some(_) if write.delete => false,
+                Some(names) => {
+                    write.run.0 > last_run
+                        && run_ids.insert(&names.run_id)
+                        && self.is_new(tx, names)?
+                }
+                None => self.takes(tx, write)?,
+            };
+            if !is_sure {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether no run has this id.
+    fn is_new(&self, tx: &Transaction<'_>, names: &RunIdentity) -> Result<bool, Fault> {
+        if self.run_ids.contains(&hash(&[&names.run_id])) {
+            return Ok(false);
+        }
+        let sql = "SELECT 1 FROM runs WHERE run_id = ?1";
+        Ok(!tx.prepare_cached(sql)?.exists([&names.run_id])?)
+    }
+
+    /// Whether the run is there, in its shard, and what is written of it follows what there is.
+    fn takes(&mut self, tx: &Transaction<'_>, write: &RunWrite) -> Result<bool, Fault> {
+        let known = match self.known.get(&write.run) {
+            Some(known) => *known,
+            None => match find(tx, write.run)? {
+                Some(found) => *self.known.entry(write.run).or_insert(found),
+                None => return Ok(false),
+            },
+        };
+        let follows = write.events.first().is_none_or(|batch| batch.first > known.last_event);
+        Ok(known.shard == write.shard && !known.is_deleted && follows)
+    }
+}
+
+fn find(tx: &Transaction<'_>, run: RunNumber) -> Result<Option<Known>, Fault> {
+    let sql = "SELECT shard, ifnull((SELECT last_event FROM events WHERE run = ?1
+            ORDER BY first_event DESC LIMIT 1), 0)
+        FROM runs WHERE id = ?1";
+    let known = |row: &rusqlite::Row<'_>| {
+        let shard = ShardNumber(row.get(0)?);
+        Ok(Known { shard, last_event: row.get(1)?, is_deleted: false })
+    };
+    Ok(tx.prepare_cached(sql)?.query_row([run.0], known).optional()?)
+}
