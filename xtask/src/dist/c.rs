@@ -1,4 +1,4 @@
-//! C in the server that is worth counting: the database and the allocator.
+//! C in the server that is worth counting: the database, the allocator, and what unpacks messages.
 //!
 //! Cargo has no say in how build scripts compile C, but they ask for a compiler by name. What they
 //! get is a script that adds flags for these sources and leaves all others alone.
@@ -15,10 +15,14 @@ use anyhow::{Context as _, Result};
 use crate::command;
 
 /// The packages that they are in.
-pub(super) const PACKAGES: [&str; 2] = ["libsqlite3-sys", "libmimalloc-sys"];
+pub(super) const PACKAGES: [&str; 3] = ["libsqlite3-sys", "libmimalloc-sys", "libdeflate-sys"];
 
 /// The sources, by the end of their path, and what their counts are called.
-const COUNTED: [(&str, &str); 2] = [("sqlite3/sqlite3.c", "sqlite3"), ("src/static.c", "static")];
+const COUNTED: [(&str, &str); 3] = [
+    ("sqlite3/sqlite3.c", "sqlite3"),
+    ("src/static.c", "static"),
+    ("lib/deflate_decompress.c", "inflate"),
+];
 
 /// What C is compiled for.
 #[derive(Clone, Copy, Debug)]

@@ -165,7 +165,7 @@ fn unpackable(error: &Unpackable) -> Status {
         Unpackable::TooLarge(most) => Status::resource_exhausted(format!(
             "grpc: received message after decompression larger than max ({most})"
         )),
-        Unpackable::Header | Unpackable::Truncated | Unpackable::Checksum | Unpackable::Data(_) => {
+        Unpackable::Header | Unpackable::Truncated | Unpackable::Checksum | Unpackable::Data => {
             Status::internal(format!("a compressed message could not be read: {error}"))
         }
     }

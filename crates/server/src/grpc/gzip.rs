@@ -5,7 +5,8 @@
 
 use std::{cell::RefCell, io, io::Write as _};
 
-use flate2::{Compression, Crc, Decompress, FlushDecompress, Status, write::GzEncoder};
+use flate2::{Compression, write::GzEncoder};
+use libdeflater::{Crc, DecompressionError, Decompressor};
 
 /// Why a message cannot be unpacked.
 #[derive(Debug, thiserror::Error)]
@@ -16,22 +17,23 @@ pub(super) enum Unpackable {
     Truncated,
     #[error("it was damaged on its way: its checksum is another")]
     Checksum,
-    #[error(transparent)]
-    Data(#[from] flate2::DecompressError),
+    #[error("what is packed makes no sense")]
+    Data,
     #[error("it is larger than {0} bytes")]
     TooLarge(usize),
 }
 
 /// What unpacks.
 struct Unpacker {
-    inflate: Decompress,
-    message: Vec<u8>,
+    inflate: Decompressor,
+    /// Where to. Whatever is in it is written over.
+    room: Vec<u8>,
 }
 
 thread_local! {
     static UNPACKER: RefCell<Unpacker> = RefCell::new(Unpacker {
-        inflate: Decompress::new(false),
-        message: Vec::new(),
+        inflate: Decompressor::new(),
+        room: Vec::new(),
     });
 }
 
@@ -42,9 +44,9 @@ pub(super) fn unpack<T>(
     read: impl FnOnce(&[u8]) -> T,
 ) -> Result<T, Unpackable> {
     UNPACKER.with_borrow_mut(|unpacker| {
-        let done = unpacker.unpack(packed, largest).map(|()| read(&unpacker.message));
-        if unpacker.message.capacity() > KEPT_MAX {
-            unpacker.message = Vec::new();
+        let done = unpacker.unpack(packed, largest).map(read);
+        if unpacker.room.len() > KEPT_MAX {
+            unpacker.room = Vec::new();
         }
         done
     })
@@ -58,37 +60,49 @@ pub(super) fn pack(message: &[u8]) -> io::Result<Vec<u8>> {
 }
 
 impl Unpacker {
-    fn unpack(&mut self, packed: &[u8], largest: usize) -> Result<(), Unpackable> {
-        let deflated = after_header(packed).ok_or(Unpackable::Header)?;
-        self.inflate.reset(false);
-        self.message.clear();
-        self.message.reserve(length_said(packed).min(largest) + 1);
-        let mut rest = deflated;
-        loop {
-            let status =
-                self.inflate.decompress_vec(rest, &mut self.message, FlushDecompress::Finish)?;
-            let done = usize::try_from(self.inflate.total_in()).unwrap_or(usize::MAX);
-            rest = deflated.get(done..).ok_or(Unpackable::Truncated)?;
-            if self.message.len() > largest {
-                return Err(Unpackable::TooLarge(largest));
+    fn unpack(&mut self, packed: &[u8], largest: usize) -> Result<&[u8], Unpackable> {
+        let rest = after_header(packed).ok_or(Unpackable::Header)?;
+        let (deflated, sum, length) = parts(rest).ok_or(Unpackable::Truncated)?;
+        // What its sender says of its length is a hint: whoever is wrong about it is only slower.
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        self.make_room(length.max(ROOM).min(largest));
+        let length = loop {
+            match self.inflate.deflate_decompress(deflated, &mut self.room) {
+                Ok(length) => break length,
+                Err(DecompressionError::BadData) => return Err(Unpackable::Data),
+                Err(DecompressionError::InsufficientSpace) if self.room.len() >= largest => {
+                    return Err(Unpackable::TooLarge(largest));
+                }
+                Err(DecompressionError::InsufficientSpace) => {
+                    self.make_room(self.room.len().saturating_mul(2).min(largest));
+                }
             }
-            if status == Status::StreamEnd {
-                return self.check(rest);
-            }
-            if self.message.len() < self.message.capacity() {
-                return Err(Unpackable::Truncated);
-            }
-            self.message.reserve(self.message.len().min(largest + 1 - self.message.len()));
+        };
+        let message = self.room.get(..length).unwrap_or_default();
+        if length > largest {
+            return Err(Unpackable::TooLarge(largest));
         }
+        if checksum(message) == sum { Ok(message) } else { Err(Unpackable::Checksum) }
     }
 
-    /// Compares the message with what its sender says about it.
-    fn check(&self, said: &[u8]) -> Result<(), Unpackable> {
-        let (sum, _length) = said.split_first_chunk::<4>().ok_or(Unpackable::Truncated)?;
-        let mut crc = Crc::new();
-        crc.update(&self.message);
-        if crc.sum() == u32::from_le_bytes(*sum) { Ok(()) } else { Err(Unpackable::Checksum) }
+    fn make_room(&mut self, bytes: usize) {
+        if self.room.len() < bytes {
+            self.room.resize(bytes, 0);
+        }
     }
+}
+
+fn checksum(message: &[u8]) -> u32 {
+    let mut crc = Crc::new();
+    crc.update(message);
+    crc.sum()
+}
+
+/// What is packed, and behind it the checksum and the length of the message.
+fn parts(rest: &[u8]) -> Option<(&[u8], u32, u32)> {
+    let (rest, length) = rest.split_last_chunk()?;
+    let (deflated, sum) = rest.split_last_chunk()?;
+    Some((deflated, u32::from_le_bytes(*sum), u32::from_le_bytes(*length)))
 }
 
 /// What follows the header of a gzip file.
@@ -112,18 +126,14 @@ fn after_header(packed: &[u8]) -> Option<&[u8]> {
     Some(rest)
 }
 
-/// How long a message is, by its last four bytes: a hint, for whoever is wrong about it is only
-/// slower.
-fn length_said(packed: &[u8]) -> usize {
-    let said = packed.last_chunk::<4>().map_or(0, |said| u32::from_le_bytes(*said));
-    usize::try_from(said).unwrap_or(usize::MAX)
-}
-
 const DEFLATE: u8 = 8;
 const HEADER_SUM: u8 = 0b0_0010;
 const EXTRA: u8 = 0b0_0100;
 const NAME: u8 = 0b0_1000;
 const COMMENT: u8 = 0b1_0000;
+
+/// The smallest room: most messages find it.
+const ROOM: usize = 4 * 1024;
 
 /// The largest room for a message that a thread keeps.
 const KEPT_MAX: usize = 256 * 1024;
