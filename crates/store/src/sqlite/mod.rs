@@ -197,7 +197,7 @@ impl Default for Options {
             readers: 2,
             writer_cache_kib: 16 * 1024,
             reader_cache_kib: 2 * 1024,
-            packed_kib: 4 * 1024,
+            packed_kib: 512,
             busy_timeout: Duration::from_secs(5),
             lock_timeout: Duration::from_secs(2),
             check: Check::default(),
