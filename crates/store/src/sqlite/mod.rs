@@ -209,7 +209,7 @@ impl Default for Options {
 impl Options {
     /// For an engine inside somebody else's program, which has other uses for its memory.
     pub fn embedded() -> Self {
-        Self { writer_cache_kib: 1024, reader_cache_kib: 512, packed_kib: 256, ..Self::default() }
+        Self { writer_cache_kib: 1024, reader_cache_kib: 512, packed_kib: 128, ..Self::default() }
     }
 }
 
