@@ -1,6 +1,6 @@
 //! Attempts: the first five, the last fifty, and counts of the rest.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 use steadfast_retry::Timestamp;
@@ -99,7 +99,7 @@ pub(super) fn put(
         row.layer,
         row.policy,
         row.source,
-        row.delay.map(|delay| i64::try_from(delay.as_nanos()).unwrap_or(i64::MAX)),
+        row.delay.map(number::nanos),
         row.class,
         row.parked,
     ])?;
@@ -182,7 +182,7 @@ fn attempt(row: &Row<'_>) -> Result<AttemptRow, Fault> {
         layer: row.get(15)?,
         policy: row.get(16)?,
         source: row.get(17)?,
-        delay: row.get::<_, Option<i64>>(18)?.map(nanos),
+        delay: row.get::<_, Option<i64>>(18)?.map(number::span),
         class: row.get(19)?,
         parked: row.get(20)?,
     })
@@ -202,8 +202,4 @@ fn dropped(
         counts.insert(fingerprint.cast_unsigned(), number::unsigned("count", row.get(1)?)?);
     }
     Ok(counts)
-}
-
-fn nanos(count: i64) -> Duration {
-    Duration::from_nanos(count.unsigned_abs())
 }

@@ -32,50 +32,56 @@ pub(super) fn commit(
     packed: &Packed,
 ) -> Result<(), Fault> {
     let mut waiting = packed.waiting();
-    let done = match short(db, batch, packed, &mut waiting) {
-        Ok(true) => Ok(()),
-        Ok(false) => long(db, batch, guard, packed, &mut waiting),
-        Err(fault) => Err(fault),
-    };
+    let done = write(db, batch, guard, packed, &mut waiting);
     if done.as_ref().is_err_and(Fault::is_fenced) {
         packed.set_ours(false);
     }
     done
 }
 
-/// Writes a commit as a row of its own. Tells whether it may be, and there was room: what deletes makes
-/// some, but only in the tables.
-fn short(
+fn write(
     db: &mut Connection,
+    batch: &Arc<Batch>,
+    guard: &Guard,
+    packed: &Packed,
+    waiting: &mut Waiting,
+) -> Result<(), Fault> {
+    let (tx, last_run) = begin_with(db, batch)?;
+    if !waiting.admits(&tx, batch, last_run)? {
+        return long(tx, batch, guard, packed, waiting);
+    }
+    match short(tx, batch, packed, waiting) {
+        // What deletes makes room, but only in the tables.
+        Err(fault) if fault.is_full() => {
+            let (tx, _) = begin_with(db, batch)?;
+            long(tx, batch, guard, packed, waiting)
+        }
+        done => done,
+    }
+}
+
+/// Writes a commit as a row of its own.
+fn short(
+    tx: Transaction<'_>,
     batch: &Arc<Batch>,
     packed: &Packed,
     waiting: &mut Waiting,
-) -> Result<bool, Fault> {
-    let (tx, last_run) = begin_with(db, batch)?;
-    if !waiting.admits(&tx, batch, last_run)? {
-        return Ok(false);
-    }
-    let done = pack(&tx, batch).and_then(|bytes| Ok(tx.commit().map(|()| bytes)?));
-    match done {
-        Ok(bytes) => {
-            waiting.add(Arc::clone(batch), bytes);
-            packed.tell(waiting);
-            Ok(true)
-        }
-        Err(fault) if fault.is_full() => Ok(false),
-        Err(fault) => Err(fault),
-    }
+) -> Result<(), Fault> {
+    let bytes = pack(&tx, batch)?;
+    tx.commit()?;
+    waiting.add(Arc::clone(batch), bytes);
+    packed.tell(waiting);
+    Ok(())
 }
 
 /// Writes a commit to the tables, behind all that waits.
 fn long(
-    db: &mut Connection,
+    tx: Transaction<'_>,
     batch: &Batch,
     guard: &Guard,
     packed: &Packed,
     waiting: &mut Waiting,
 ) -> Result<(), Fault> {
-    let (tx, _) = begin_with(db, batch)?;
     unpack(&tx, waiting)?;
     apply_all(&tx, batch, guard)?;
     let (_, last_run) = progress(&tx)?;
@@ -256,7 +262,7 @@ fn put_item(
 }
 
 /// The newest event of a run; 0 if it has none.
-fn last_event(statements: &mut Statements<'_>, run: RunNumber) -> Result<i64, Fault> {
+pub(super) fn last_event(statements: &mut Statements<'_>, run: RunNumber) -> Result<i64, Fault> {
     let sql = "SELECT last_event FROM events WHERE run = ?1 ORDER BY first_event DESC LIMIT 1";
     let found = statements.get(sql)?.query_row([run.0], |row| row.get(0)).optional()?;
     Ok(found.unwrap_or(0))

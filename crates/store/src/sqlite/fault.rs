@@ -16,14 +16,19 @@ pub(super) enum Fault {
 impl Fault {
     /// Whether a row was in the way of another one.
     pub(super) fn is_conflict(&self) -> bool {
-        matches!(self, Self::Sql(error)
-            if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation))
+        self.code() == Some(ErrorCode::ConstraintViolation)
     }
 
     /// Whether there was no room.
     pub(super) fn is_full(&self) -> bool {
-        matches!(self, Self::Sql(error)
-            if error.sqlite_error_code() == Some(ErrorCode::DiskFull))
+        self.code() == Some(ErrorCode::DiskFull)
+    }
+
+    fn code(&self) -> Option<ErrorCode> {
+        match self {
+            Self::Sql(error) => error.sqlite_error_code(),
+            Self::Store(_) => None,
+        }
     }
 
     /// Whether somebody else has the shards.

@@ -55,7 +55,7 @@ enum Message {
 impl Lane {
     /// Starts one thread for each connection.
     pub(super) fn start(name: &str, connections: Vec<Connection>) -> Result<Self, Error> {
-        Self::begin(name, connections, || None)
+        Self::begin(name, connections.into_iter().map(|db| (db, None)).collect())
     }
 
     /// Starts a thread that has something else to do, too, at the latest when there was no work for so
@@ -66,20 +66,18 @@ impl Lane {
         idle: Duration,
         chore: Chore,
     ) -> Result<Self, Error> {
-        let mut chore = Some((idle, chore));
-        Self::begin(name, vec![connection], || chore.take())
+        Self::begin(name, vec![(connection, Some((idle, chore)))])
     }
 
     fn begin(
         name: &str,
-        connections: Vec<Connection>,
-        mut chore: impl FnMut() -> Option<(Duration, Chore)>,
+        connections: Vec<(Connection, Option<(Duration, Chore)>)>,
     ) -> Result<Self, Error> {
         let (sender, receiver) = mpsc::channel();
         let receiver = Arc::new(Mutex::new(receiver));
         let threads = connections.len();
-        for (index, connection) in connections.into_iter().enumerate() {
-            let (receiver, chore) = (Arc::clone(&receiver), chore());
+        for (index, (connection, chore)) in connections.into_iter().enumerate() {
+            let receiver = Arc::clone(&receiver);
             thread::Builder::new()
                 .name(format!("{name}-{index}"))
                 .spawn(move || work(&receiver, connection, chore))

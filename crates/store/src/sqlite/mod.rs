@@ -12,7 +12,8 @@
 //! ```
 //!
 //! There is one writer, because the database has one lock for writing; readers see the last commit
-//! and wait for nobody. The callers' threads never touch the disk. Opening does, and blocks.
+//! and wait for nobody, unless what they ask for is packed: then for the writer. The
+//! callers' threads never touch the disk. Opening does, and blocks.
 
 mod asides;
 mod attempts;
@@ -177,9 +178,6 @@ impl Counters {
 fn unpacking(packed: &Arc<Packed>, counters: &Arc<Counters>) -> Chore {
     let (packed, counters) = (Arc::clone(packed), Arc::clone(counters));
     Box::new(move |db, moment| {
-        if packed.is_empty() {
-            return false;
-        }
         if packed.is_due(moment)
             && let Err(fault) = counters.unpack(db, &packed)
         {
@@ -295,14 +293,7 @@ impl Sqlite {
         T: Send + 'static,
         F: FnOnce(&mut Connection) -> Result<T, Fault> + Send + 'static,
     {
-        if !self.packed.concerns(concern) {
-            return self.readers.call(job);
-        }
-        let unpacked = self.unpack();
-        Box::pin(async move {
-            self.in_the_end(unpacked).await?;
-            self.readers.call(job).await
-        })
+        self.read_or(concern, Err, job)
     }
 
     /// A read for people, about many runs. It sees all that was committed by now, or, while the disk is full
@@ -312,14 +303,30 @@ impl Sqlite {
         T: Send + 'static,
         F: FnOnce(&mut Connection) -> Result<T, Fault> + Send + 'static,
     {
-        if !self.packed.concerns(Concern::Everything) {
+        let go_on = |error| {
+            tracing::warn!(%error, "a list does not show what was committed last");
+            Ok(())
+        };
+        self.read_or(Concern::Everything, go_on, job)
+    }
+
+    /// A read behind all that was committed by now; `or` says what if that cannot be brought to the tables.
+    fn read_or<T, F>(
+        &self,
+        concern: Concern<'_>,
+        or: fn(Error) -> Result<(), Error>,
+        job: F,
+    ) -> Answer<'_, T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Connection) -> Result<T, Fault> + Send + 'static,
+    {
+        if !self.packed.concerns(concern) {
             return self.readers.call(job);
         }
         let unpacked = self.unpack();
         Box::pin(async move {
-            if let Err(error) = self.in_the_end(unpacked).await {
-                tracing::warn!(%error, "a list does not show what was committed last");
-            }
+            self.in_the_end(unpacked).await.or_else(or)?;
             self.readers.call(job).await
         })
     }

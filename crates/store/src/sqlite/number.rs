@@ -1,5 +1,7 @@
 //! Numbers between Rust and the database, which knows signed 64-bit ones only.
 
+use std::time::Duration;
+
 use super::fault::Fault;
 use crate::error::Error;
 
@@ -17,4 +19,14 @@ pub(super) fn signed(column: &str, value: u64) -> Result<i64, Fault> {
 /// A number of rows to ask for.
 pub(super) fn limit(rows: usize) -> i64 {
     i64::try_from(rows).unwrap_or(i64::MAX)
+}
+
+/// A span to be stored, in nanoseconds.
+pub(super) fn nanos(span: Duration) -> i64 {
+    i64::try_from(span.as_nanos()).unwrap_or(i64::MAX)
+}
+
+/// A span as it was stored.
+pub(super) fn span(nanos: i64) -> Duration {
+    Duration::from_nanos(nanos.unsigned_abs())
 }

@@ -1,6 +1,6 @@
 //! Commits wait packed, and come to the tables in time, whatever happens meanwhile.
 
-use std::{thread, time::Duration};
+use std::{path::PathBuf, thread, time::Duration};
 
 use rusqlite::Connection;
 use steadfast_store::{
@@ -8,14 +8,13 @@ use steadfast_store::{
     conformance::{create, identity, wait},
     sqlite::Options,
 };
+use tempfile::TempDir;
 
 use super::{Owner, folder, large, step};
 
 #[test]
 fn a_busy_run_is_written_to_the_tables_once() {
-    let (_folder, path) = folder();
-    let owner = Owner::open(&path, &Options::default());
-    wait(owner.store.commit(owner.batch(1, vec![create(1)]))).expect("committed");
+    let (_folder, _path, owner) = with_a_run(&Options::default());
     let steps: Vec<_> = (2..=5)
         .map(|sequence| owner.store.commit(owner.batch(sequence, vec![step(1, sequence)])))
         .collect();
@@ -64,18 +63,14 @@ fn much_that_waits_is_brought_to_the_tables_while_others_write() {
 
 #[test]
 fn a_closed_file_has_everything_in_the_tables() {
-    let (_folder, path) = folder();
-    let owner = Owner::open(&path, &Options::default());
-    wait(owner.store.commit(owner.batch(1, vec![create(1)]))).expect("committed");
+    let (_folder, path, owner) = with_a_run(&Options::default());
     wait(owner.store.close()).expect("closed");
     assert_eq!(rows(&Connection::open(&path).expect("the file")), (1, 0));
 }
 
 #[test]
 fn a_copy_has_everything_in_the_tables() {
-    let (folder, path) = folder();
-    let owner = Owner::open(&path, &Options::default());
-    wait(owner.store.commit(owner.batch(1, vec![create(1)]))).expect("committed");
+    let (folder, _path, owner) = with_a_run(&Options::default());
     let copy = folder.path().join("copy.db");
     wait(owner.store.backup_to(&copy)).expect("a copy");
     assert_eq!(rows(&Connection::open(&copy).expect("the copy")), (1, 0));
@@ -83,9 +78,7 @@ fn a_copy_has_everything_in_the_tables() {
 
 #[test]
 fn another_owner_takes_over_what_waits_and_the_first_sees_what_it_does() {
-    let (_folder, path) = folder();
-    let first = Owner::open(&path, &Options::default());
-    wait(first.store.commit(first.batch(1, vec![create(1)]))).expect("committed");
+    let (_folder, path, first) = with_a_run(&Options::default());
     let second = Owner::open(&path, &Options::default());
     assert_eq!(second.lease.last_commit, 1);
     wait(second.store.commit(second.batch(2, vec![step(1, 2), create(2)]))).expect("committed");
@@ -119,10 +112,8 @@ fn a_list_shows_what_was_committed_a_moment_ago() {
 
 #[test]
 fn a_read_of_what_waits_is_tried_again_while_another_process_holds_the_file() {
-    let (_folder, path) = folder();
     let options = Options { busy_timeout: Duration::from_millis(20), ..Options::default() };
-    let owner = Owner::open(&path, &options);
-    wait(owner.store.commit(owner.batch(1, vec![create(1)]))).expect("committed");
+    let (_folder, path, owner) = with_a_run(&options);
     let [other, third] = [(); 2].map(|()| Connection::open(&path).expect("another process"));
     other.execute_batch("BEGIN IMMEDIATE").expect("the lock");
     let read = owner.store.load(Lookup::Number(RunNumber(1)));
@@ -134,10 +125,8 @@ fn a_read_of_what_waits_is_tried_again_while_another_process_holds_the_file() {
 
 #[test]
 fn lists_are_shown_while_nothing_can_be_written_and_a_run_is_never_shown_as_it_was() {
-    let (_folder, path) = folder();
     let options = Options { busy_timeout: Duration::from_millis(1), ..Options::default() };
-    let owner = Owner::open(&path, &options);
-    wait(owner.store.commit(owner.batch(1, vec![create(1)]))).expect("committed");
+    let (_folder, path, owner) = with_a_run(&options);
     let other = Connection::open(&path).expect("another process");
     other.execute_batch("BEGIN IMMEDIATE").expect("the lock");
     wait(owner.store.list("ns".to_owned(), Filter::All, None, 9)).expect("what there was before");
@@ -159,6 +148,14 @@ fn a_packed_commit_that_makes_no_sense_is_damage_and_says_which() {
     let refused = wait(store.acquire(1, "a test".to_owned())).expect_err("damaged");
     assert!(matches!(refused, Error::Damaged { .. }), "{refused}");
     assert!(refused.to_string().contains("commit 1 cannot be read"), "{refused}");
+}
+
+/// A file in which a run was committed a moment ago.
+fn with_a_run(options: &Options) -> (TempDir, PathBuf, Owner) {
+    let (folder, path) = folder();
+    let owner = Owner::open(&path, options);
+    wait(owner.store.commit(owner.batch(1, vec![create(1)]))).expect("committed");
+    (folder, path, owner)
 }
 
 /// How many runs there are, and how many commits that are packed.

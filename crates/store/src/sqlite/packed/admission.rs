@@ -10,7 +10,7 @@ use rusqlite::{OptionalExtension, Transaction};
 use super::waiting::{Known, Waiting, hash};
 use crate::{
     rows::{Batch, RunIdentity, RunNumber, RunWrite, ShardNumber},
-    sqlite::fault::Fault,
+    sqlite::{commit::last_event, fault::Fault, statements::Statements},
 };
 
 /// A commit with more bytes goes to the tables at once: it would be written twice.
@@ -30,6 +30,7 @@ impl Waiting {
             return Ok(false);
         }
         let last_run = self.last_run.max(last_run);
+        let mut statements = Statements::of(tx);
         let mut run_ids = BTreeSet::new();
         for write in &batch.writes {
             let is_sure = match &write.create {
@@ -38,9 +39,9 @@ impl Waiting {
                 Some(names) => {
                     write.run.0 > last_run
                         && run_ids.insert(&names.run_id)
-                        && self.is_new(tx, names)?
+                        && self.is_new(&mut statements, names)?
                 }
-                None => self.takes(tx, write)?,
+                None => self.takes(&mut statements, write)?,
             };
             if !is_sure {
                 return Ok(false);
@@ -50,19 +51,19 @@ impl Waiting {
     }
 
     /// Whether no run has this id.
-    fn is_new(&self, tx: &Transaction<'_>, names: &RunIdentity) -> Result<bool, Fault> {
+    fn is_new(&self, statements: &mut Statements<'_>, names: &RunIdentity) -> Result<bool, Fault> {
         if self.run_ids.contains(&hash(&[&names.run_id])) {
             return Ok(false);
         }
         let sql = "SELECT 1 FROM runs WHERE run_id = ?1";
-        Ok(!tx.prepare_cached(sql)?.exists([&names.run_id])?)
+        Ok(!statements.get(sql)?.exists([&names.run_id])?)
     }
 
     /// Whether the run is there, in its shard, and what is written of it follows what there is.
-    fn takes(&mut self, tx: &Transaction<'_>, write: &RunWrite) -> Result<bool, Fault> {
+    fn takes(&mut self, statements: &mut Statements<'_>, write: &RunWrite) -> Result<bool, Fault> {
         let known = match self.known.get(&write.run) {
             Some(known) => *known,
-            None => match find(tx, write.run)? {
+            None => match find(statements, write.run)? {
                 Some(found) => *self.known.entry(write.run).or_insert(found),
                 None => return Ok(false),
             },
@@ -72,13 +73,11 @@ impl Waiting {
     }
 }
 
-fn find(tx: &Transaction<'_>, run: RunNumber) -> Result<Option<Known>, Fault> {
-    let sql = "SELECT shard, ifnull((SELECT last_event FROM events WHERE run = ?1
-            ORDER BY first_event DESC LIMIT 1), 0)
-        FROM runs WHERE id = ?1";
-    let known = |row: &rusqlite::Row<'_>| {
-        let shard = ShardNumber(row.get(0)?);
-        Ok(Known { shard, last_event: row.get(1)?, is_deleted: false })
+fn find(statements: &mut Statements<'_>, run: RunNumber) -> Result<Option<Known>, Fault> {
+    let sql = "SELECT shard FROM runs WHERE id = ?1";
+    let Some(shard) = statements.get(sql)?.query_row([run.0], |row| row.get(0)).optional()? else {
+        return Ok(None);
     };
-    Ok(tx.prepare_cached(sql)?.query_row([run.0], known).optional()?)
+    let last_event = last_event(statements, run)?;
+    Ok(Some(Known { shard: ShardNumber(shard), last_event, is_deleted: false }))
 }

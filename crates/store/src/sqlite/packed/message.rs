@@ -2,8 +2,6 @@
 //!
 //! Never give a number to another field. [`writer`](super::writer) writes them.
 
-use std::time::Duration;
-
 use prost::{Message, Oneof};
 use steadfast_retry::Timestamp;
 
@@ -15,6 +13,7 @@ use crate::{
         AttemptOutcome, AttemptRow, EventBatch, ItemKind, ItemWrite, RunIdentity, RunNumber,
         RunWrite, ShardNumber, StateRow, VisibilityRow,
     },
+    sqlite::number,
 };
 
 /// Why a packed commit could not be read.
@@ -364,7 +363,7 @@ impl Attempt {
             layer: self.layer,
             policy: self.policy,
             source: self.source,
-            delay: self.delay.map(|nanos| Duration::from_nanos(nanos.unsigned_abs())),
+            delay: self.delay.map(number::span),
             class: self.class,
             parked: self.parked,
         })

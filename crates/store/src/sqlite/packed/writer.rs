@@ -3,8 +3,6 @@
 //! The bytes are those of the messages in [`message`](super::message), with their numbers of fields. They
 //! are written in one go from where they are: every commit is packed, and few are ever read again.
 
-use std::time::Duration;
-
 use prost::encoding::{WireType, encode_key, encode_varint};
 use rusqlite::Transaction;
 use steadfast_retry::Timestamp;
@@ -42,27 +40,13 @@ pub(super) fn bytes(batch: &Batch) -> Vec<u8> {
 fn one(out: &mut Out, run: &RunWrite) {
     out.int(1, run.run.0);
     out.int(2, run.shard.0.into());
-    if let Some(names) = &run.create {
-        out.message(3, |out| names_of(out, names));
-    }
-    if let Some(row) = &run.state {
-        out.message(4, |out| state_of(out, row));
-    }
-    for row in &run.items {
-        out.message(5, |out| item_of(out, row));
-    }
-    for row in &run.events {
-        out.message(6, |out| events_of(out, row));
-    }
-    if let Some(row) = &run.visibility {
-        out.message(7, |out| visible_of(out, row));
-    }
-    for row in &run.attempts {
-        out.message(8, |out| attempt_of(out, row));
-    }
-    for row in &run.errors {
-        out.message(9, |out| error_of(out, row));
-    }
+    out.each(3, run.create.as_deref(), names_of);
+    out.each(4, &run.state, state_of);
+    out.each(5, &run.items, item_of);
+    out.each(6, &run.events, events_of);
+    out.each(7, run.visibility.as_deref(), visible_of);
+    out.each(8, &run.attempts, attempt_of);
+    out.each(9, &run.errors, error_of);
     out.flag(10, run.delete);
 }
 
@@ -150,16 +134,14 @@ fn attempt_of(out: &mut Out, row: &AttemptRow) {
     out.text(16, &row.layer);
     out.text(17, &row.policy);
     out.text(18, &row.source);
-    out.time(19, row.delay.map(nanos));
+    out.maybe(19, row.delay.map(number::nanos));
     out.text(20, &row.class);
     out.flag(21, row.parked);
 }
 
 fn error_of(out: &mut Out, row: &ErrorWrite) {
     out.int(1, row.subject);
-    if let Some(row) = &row.row {
-        out.message(2, |out| error_row_of(out, row));
-    }
+    out.each(2, &row.row, error_row_of);
 }
 
 fn error_row_of(out: &mut Out, row: &ErrorRow) {
@@ -186,11 +168,6 @@ fn error_row_of(out: &mut Out, row: &ErrorRow) {
     out.int(15, row.resumes.into());
 }
 
-/// As it is stored in the tables.
-fn nanos(delay: Duration) -> Timestamp {
-    Timestamp(i64::try_from(delay.as_nanos()).unwrap_or(i64::MAX))
-}
-
 /// Fields of protobuf messages, one behind the other. What is 0 or empty is left out, as it is what a
 /// reader takes a field for that is not there.
 struct Out(Vec<u8>);
@@ -211,8 +188,12 @@ impl Out {
     }
 
     fn time(&mut self, tag: u32, time: Option<Timestamp>) {
-        if let Some(time) = time {
-            self.number(tag, time.nanos().cast_unsigned());
+        self.maybe(tag, time.map(Timestamp::nanos));
+    }
+
+    fn maybe(&mut self, tag: u32, value: Option<i64>) {
+        if let Some(value) = value {
+            self.number(tag, value.cast_unsigned());
         }
     }
 
@@ -240,6 +221,18 @@ impl Out {
     fn fixed(&mut self, tag: u32, value: u64) {
         encode_key(tag, WireType::SixtyFourBit, &mut self.0);
         self.0.extend_from_slice(&value.to_le_bytes());
+    }
+
+    /// A message for each row.
+    fn each<'a, T: 'a>(
+        &mut self,
+        tag: u32,
+        rows: impl IntoIterator<Item = &'a T>,
+        fields: fn(&mut Self, &T),
+    ) {
+        for row in rows {
+            self.message(tag, |out| fields(out, row));
+        }
     }
 
     fn message(&mut self, tag: u32, fields: impl FnOnce(&mut Self)) {
