@@ -14,9 +14,9 @@ use rusqlite::{
 use tokio::sync::oneshot;
 
 use super::{
+    crew::no_thread,
     fault::Fault,
     file::{failed, sync_folder, verify, with_suffix},
-    lane::no_thread,
     packed::Packed,
     schema,
 };

@@ -1,64 +1,44 @@
-//! Threads that own connections, and the queue of work before them.
+//! A queue of work before the threads that own connections.
 //!
 //! The database blocks; the callers must not. So a call becomes a job in a queue, and its answer
 //! comes back through a channel that can be awaited. A job is queued when the call is made, not
 //! when its answer is first awaited, and it is done even if nobody waits for it any more.
 
 use std::{
-    io,
-    panic::{AssertUnwindSafe, catch_unwind},
     path::PathBuf,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
-        mpsc::{self, RecvTimeoutError},
+        mpsc,
     },
-    thread,
     time::Duration,
 };
 
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::fault::Fault;
+use super::{
+    crew::{Chore, Connect, Crew, Message},
+    fault::Fault,
+};
 use crate::{error::Error, store::Answer};
 
 /// A queue of work and the threads that do it, oldest first.
 #[derive(Clone, Debug)]
 pub(super) struct Lane {
     sender: mpsc::Sender<Message>,
-    threads: usize,
+    crew: Arc<Crew>,
     stopping: Arc<AtomicBool>,
 }
 
-type Job = Box<dyn FnOnce(&mut Connection) + Send>;
-
-/// What a thread does besides its work, for which nobody waits: it is asked after each piece of work,
-/// and again when there has been none for a while. Tells whether anything is left to do then.
-pub(super) type Chore = Box<dyn FnMut(&mut Connection, Moment) -> bool + Send>;
-
-/// When a chore is asked for.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Moment {
-    /// There may be more work: only what has to be.
-    Busy,
-    /// There was none for so long.
-    Idle,
-}
-
-enum Message {
-    Work(Job),
-    /// Let go of the connection, and then say so by dropping the sender.
-    Stop(oneshot::Sender<()>),
-}
-
 impl Lane {
-    /// Starts one thread for each connection.
-    pub(super) fn start(name: &str, connections: Vec<Connection>) -> Result<Self, Error> {
-        Self::begin(name, connections.into_iter().map(|db| (db, None)).collect())
+    /// Up to so many threads, each of which makes its connection when it is needed.
+    pub(super) fn new(name: &str, threads_max: usize, connect: Connect) -> Self {
+        let (sender, queue) = mpsc::channel();
+        Self::with(sender, Crew::new(name, threads_max, connect, queue))
     }
 
-    /// Starts a thread that has something else to do, too, at the latest when there was no work for so
+    /// Starts one thread that has something else to do, too, at the latest when there was no work for so
     /// long.
     pub(super) fn start_with(
         name: &str,
@@ -66,24 +46,12 @@ impl Lane {
         idle: Duration,
         chore: Chore,
     ) -> Result<Self, Error> {
-        Self::begin(name, vec![(connection, Some((idle, chore)))])
+        let (sender, queue) = mpsc::channel();
+        Ok(Self::with(sender, Crew::of_one(name, connection, (idle, chore), queue)?))
     }
 
-    fn begin(
-        name: &str,
-        connections: Vec<(Connection, Option<(Duration, Chore)>)>,
-    ) -> Result<Self, Error> {
-        let (sender, receiver) = mpsc::channel();
-        let receiver = Arc::new(Mutex::new(receiver));
-        let threads = connections.len();
-        for (index, (connection, chore)) in connections.into_iter().enumerate() {
-            let receiver = Arc::clone(&receiver);
-            thread::Builder::new()
-                .name(format!("{name}-{index}"))
-                .spawn(move || work(&receiver, connection, chore))
-                .map_err(|error| no_thread(&error))?;
-        }
-        Ok(Self { sender, threads, stopping: Arc::default() })
+    fn with(sender: mpsc::Sender<Message>, crew: Crew) -> Self {
+        Self { sender, crew: Arc::new(crew), stopping: Arc::default() }
     }
 
     /// Queues a piece of work.
@@ -93,15 +61,20 @@ impl Lane {
         F: FnOnce(&mut Connection) -> Result<T, Fault> + Send + 'static,
     {
         let (answer, answered) = oneshot::channel();
-        let work = move |db: &mut Connection| {
-            let result = job(db).map_err(|fault| fault.into_error(&path_of(db)));
-            // Nobody may be waiting any more; the work is done all the same.
-            _ = answer.send(result);
-        };
-        let sent = self.sender.send(Message::Work(Box::new(work)));
+        let sent = self.crew.take_on().and_then(|piece| {
+            let work = move |db: Result<&mut Connection, Error>| {
+                let result =
+                    db.and_then(|db| job(db).map_err(|fault| fault.into_error(&path_of(db))));
+                // Whoever hears the answer finds the thread free.
+                drop(piece);
+                // Nobody may be waiting any more; the work is done all the same.
+                _ = answer.send(result);
+            };
+            self.sender.send(Message::Work(Box::new(work))).map_err(|_| Error::Closed)
+        });
         let stopping = Arc::clone(&self.stopping);
         Box::pin(async move {
-            sent.map_err(|_| Error::Closed)?;
+            sent?;
             match answered.await {
                 Ok(result) => result,
                 Err(_) if stopping.load(Ordering::SeqCst) => Err(Error::Closed),
@@ -113,7 +86,7 @@ impl Lane {
     /// Waits until everything that is queued is done and the connections are closed.
     pub(super) fn stop<'a>(&self) -> Answer<'a, ()> {
         self.stopping.store(true, Ordering::SeqCst);
-        let stopped: Vec<_> = (0..self.threads)
+        let stopped: Vec<_> = (0..self.crew.close())
             .filter_map(|_| {
                 let (sender, receiver) = oneshot::channel();
                 self.sender.send(Message::Stop(sender)).ok().map(|()| receiver)
@@ -129,51 +102,6 @@ impl Lane {
     }
 }
 
-/// The error for a thread that the system did not give us.
-pub(super) fn no_thread(error: &io::Error) -> Error {
-    Error::Io(format!("no thread could be started: {error}"))
-}
-
-fn work(
-    receiver: &Mutex<mpsc::Receiver<Message>>,
-    mut db: Connection,
-    mut chore: Option<(Duration, Chore)>,
-) {
-    let mut is_left = false;
-    loop {
-        let idle = chore.as_ref().filter(|_| is_left).map(|(idle, _)| *idle);
-        let moment = match next(receiver, idle) {
-            // A panic is a bug in one job. Its transaction was rolled back on the way out and its
-            // caller gets an error; the thread goes on for the others.
-            Ok(Message::Work(job)) => {
-                _ = catch_unwind(AssertUnwindSafe(|| job(&mut db)));
-                Moment::Busy
-            }
-            Ok(Message::Stop(stopped)) => {
-                drop(db);
-                drop(stopped);
-                return;
-            }
-            Err(RecvTimeoutError::Timeout) => Moment::Idle,
-            Err(RecvTimeoutError::Disconnected) => return,
-        };
-        if let Some((_, chore)) = &mut chore {
-            is_left = catch_unwind(AssertUnwindSafe(|| chore(&mut db, moment))).unwrap_or_default();
-        }
-    }
-}
-
-fn next(
-    receiver: &Mutex<mpsc::Receiver<Message>>,
-    longest: Option<Duration>,
-) -> Result<Message, RecvTimeoutError> {
-    let receiver = receiver.lock().unwrap_or_else(PoisonError::into_inner);
-    match longest {
-        Some(longest) => receiver.recv_timeout(longest),
-        None => receiver.recv().map_err(|mpsc::RecvError| RecvTimeoutError::Disconnected),
-    }
-}
-
 fn path_of(db: &Connection) -> PathBuf {
     PathBuf::from(db.path().unwrap_or_default())
 }
@@ -184,6 +112,11 @@ mod tests {
         future::Future,
         panic::resume_unwind,
         pin::pin,
+        sync::{
+            Arc,
+            atomic::{AtomicUsize, Ordering},
+            mpsc,
+        },
         task::{Context, Poll, Waker},
         thread,
     };
@@ -217,9 +150,55 @@ mod tests {
         assert!(matches!(wait(lane.call(|_| Ok(()))), Err(Error::Closed)));
     }
 
+    #[test]
+    fn a_connection_is_made_when_no_other_has_time() {
+        let made = Arc::<AtomicUsize>::default();
+        let count = Arc::clone(&made);
+        let lane = Lane::new(
+            "test",
+            2,
+            Arc::new(move || {
+                count.fetch_add(1, Ordering::SeqCst);
+                Ok(Connection::open_in_memory().expect("a database"))
+            }),
+        );
+        assert_eq!(made.load(Ordering::SeqCst), 0, "there is no work");
+        for _ in 0..3 {
+            assert!(matches!(wait(lane.call(|_| Ok(7))), Ok(7)));
+        }
+        assert_eq!(made.load(Ordering::SeqCst), 1, "one piece of work at a time");
+        let (done, wait_for) = mpsc::channel::<()>();
+        let first = lane.call(move |_| Ok(wait_for.recv().is_err()));
+        assert!(matches!(wait(lane.call(|_| Ok(8))), Ok(8)), "beside the first");
+        assert_eq!(made.load(Ordering::SeqCst), 2);
+        let (again, wait_for) = mpsc::channel::<()>();
+        let second = lane.call(move |_| Ok(wait_for.recv().is_err()));
+        let third = lane.call(|_| Ok(9));
+        drop((done, again));
+        assert!(matches!(wait(first), Ok(true)));
+        assert!(matches!(wait(second), Ok(true)));
+        assert!(matches!(wait(third), Ok(9)), "after one of the others");
+        assert_eq!(made.load(Ordering::SeqCst), 2, "there are no more than so many");
+    }
+
+    #[test]
+    fn a_connection_that_cannot_be_made_is_an_error_and_is_tried_again() {
+        let tried = AtomicUsize::new(0);
+        let lane = Lane::new(
+            "test",
+            1,
+            Arc::new(move || match tried.fetch_add(1, Ordering::SeqCst) {
+                0 => Err(Error::Io("too many open files".to_owned())),
+                _ => Ok(Connection::open_in_memory().expect("a database")),
+            }),
+        );
+        assert!(matches!(wait(lane.call(|_| Ok(7))), Err(Error::Io(_))));
+        assert!(matches!(wait(lane.call(|_| Ok(7))), Ok(7)));
+    }
+
     fn lane() -> Lane {
-        let connection = Connection::open_in_memory().expect("a database");
-        Lane::start("test", vec![connection]).expect("a thread")
+        let connect = || Ok(Connection::open_in_memory().expect("a database"));
+        Lane::new("test", 1, Arc::new(connect))
     }
 
     fn wait<T>(answer: Answer<'_, T>) -> Result<T, Error> {

@@ -21,6 +21,7 @@ mod backup;
 mod checkpoint;
 mod commit;
 mod condition;
+mod crew;
 mod error_query;
 mod errors;
 mod fault;
@@ -55,8 +56,9 @@ use steadfast_retry::Timestamp;
 
 use self::{
     asides::Guard,
+    crew::{Chore, Connect},
     fault::Fault,
-    lane::{Chore, Lane},
+    lane::Lane,
     packed::{Concern, Packed},
     place::Place,
     sole::Sole,
@@ -80,7 +82,7 @@ use crate::{
 pub struct Options {
     /// What a commit waits for.
     pub synchronous: Synchronous,
-    /// How many reads may go on at once.
+    /// How many reads may go on at once. Each has a connection, which is made when it is needed.
     pub readers: usize,
     /// Memory for pages of the writer, in KiB.
     pub writer_cache_kib: u32,
@@ -207,7 +209,7 @@ impl Default for Options {
 impl Options {
     /// For an engine inside somebody else's program, which has other uses for its memory.
     pub fn embedded() -> Self {
-        Self { writer_cache_kib: 1024, reader_cache_kib: 512, packed_kib: 128, ..Self::default() }
+        Self { writer_cache_kib: 256, reader_cache_kib: 256, packed_kib: 128, ..Self::default() }
     }
 }
 
@@ -220,19 +222,25 @@ impl Sqlite {
         let path = file::prepare(path.as_ref(), options)?;
         let sole = Sole::of(path.clone(), options.lock_timeout)?;
         let counters = Arc::<Counters>::default();
-        let connect = |role| file::connect(&path, role, options).map_err(|e| e.into_error(&path));
-        let mut writer = connect(file::Role::Writer)?;
+        let mut writer = file::connect(&path, file::Role::Writer, options)
+            .map_err(|fault| fault.into_error(&path))?;
         schema::migrate(&mut writer).map_err(|fault| fault.into_error(&path))?;
         let guard = Guard::of(&mut writer).map_err(|fault| fault.into_error(&path))?;
-        let checkpoints = Lane::start("store-checkpoint", vec![connect(file::Role::Checkpoint)?])?;
+        let place = Arc::new(Place::of(&path));
+        let later = |role| -> Connect {
+            let (path, options, place) = (path.clone(), options.clone(), Arc::clone(&place));
+            Arc::new(move || {
+                let db = file::connect(&path, role, &options).map_err(|e| e.into_error(&path))?;
+                // Another file may have its name by now.
+                place.check().map(|()| db)
+            })
+        };
+        let checkpoints = Lane::new("store-checkpoint", 1, later(file::Role::Checkpoint));
         checkpoint::watch(&mut writer, checkpoints.clone(), &counters)
             .map_err(|fault| fault.into_error(&path))?;
         let bytes_max =
             usize::try_from(options.packed_kib).unwrap_or(usize::MAX).saturating_mul(1024);
         let packed = Arc::new(Packed::new(bytes_max));
-        let readers = (0..options.readers.max(1))
-            .map(|_| connect(file::Role::Reader))
-            .collect::<Result<_, _>>()?;
         Ok(Self {
             writer: Lane::start_with(
                 "store-writer",
@@ -240,12 +248,12 @@ impl Sqlite {
                 packed::IDLE,
                 unpacking(&packed, &counters),
             )?,
-            readers: Lane::start("store-reader", readers)?,
+            readers: Lane::new("store-reader", options.readers.max(1), later(file::Role::Reader)),
             checkpoints,
             guard,
             packed,
             counters,
-            place: Arc::new(Place::of(&path)),
+            place,
             path,
             sole: Mutex::new(Some(sole)),
         })

@@ -34,7 +34,7 @@ use std::{
 use rusqlite::Connection;
 
 use self::waiting::Marks;
-use super::{fault::Fault, lane::Moment};
+use super::{crew::Moment, fault::Fault};
 use crate::rows::{Lookup, RunNumber};
 
 pub(super) use self::{unpack::unpack, waiting::Waiting, writer::pack};

@@ -11,7 +11,7 @@ use xxhash_rust::xxh3::Xxh3;
 use super::Concern;
 use crate::{
     rows::{Batch, RunNumber, RunWrite, ShardNumber},
-    sqlite::lane::Moment,
+    sqlite::crew::Moment,
 };
 
 /// How long something may wait while others are written, for those who look at the file with other
