@@ -20,7 +20,7 @@ use crate::{
     policy::{InvalidPolicy, RetryPolicy},
     span::FOREVER,
     state::States,
-    worker::{Settings, Worker},
+    worker::{Pollers, Settings, Worker},
     workflow::Registry,
     workflow::{Workflow, WorkflowFn},
 };
@@ -495,10 +495,10 @@ const CACHED: usize = 1_000;
 /// Runs that are over and stay there.
 const CACHED_CLOSED: usize = 32;
 /// How many polls of each kind are under way at a server.
-const REMOTE_POLLERS: usize = 5;
-/// The same where the engine is in this process and a poll is a future: an attempt is given out when
-/// its start is durable, so as many as there are polls share one commit.
-const EMBEDDED_POLLERS: usize = 64;
+const REMOTE_POLLERS: Pollers = Pollers { workflows: 5, activities: 5 };
+/// The same where the engine is in this process and a poll is a future. An attempt is given out when
+/// its start is durable, so as many as there are polls share one commit; a workflow task does not wait.
+const EMBEDDED_POLLERS: Pollers = Pollers { workflows: 16, activities: 64 };
 
 /// A server counts the silence of a worker in milliseconds.
 const LOST_AFTER_MIN: Duration = Duration::from_millis(1);

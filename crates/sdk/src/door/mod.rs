@@ -8,7 +8,7 @@ mod history;
 #[cfg(feature = "remote")]
 mod remote;
 
-use std::fmt;
+use std::{fmt, pin::Pin};
 
 use steadfast_engine::{Code, Engine, Error};
 use steadfast_proto::{
@@ -44,24 +44,33 @@ enum Way {
     Remote(Box<Remote>),
 }
 
+/// An answer on its way. It is boxed: many are waited for at once, in futures that are moved about.
+type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
+
 /// One function a call, the same on both ways. The first word says how often it is made.
 macro_rules! calls {
     ($often:ident; $($name:ident: $request:ident -> $response:ident;)+) => {
         impl Door {
             $(
-                pub(crate) async fn $name(
+                pub(crate) fn $name(
                     &self,
                     mut request: ws::$request,
-                ) -> Result<ws::$response, Error> {
-                    self.codec.encode(&mut request)?;
-                    let answer = match &self.way {
-                        Way::Embedded(engine) => calls!(@within $often, engine.$name(request)),
-                        #[cfg(feature = "remote")]
-                        Way::Remote(remote) => Box::pin(remote.$name(request)).await,
-                    };
-                    let mut answer = answer.map_err(|error| self.codec.decode_error(error))?;
-                    self.codec.decode(&mut answer)?;
-                    Ok(answer)
+                ) -> impl Future<Output = Result<ws::$response, Error>> + Send + '_ {
+                    let encoded = self.codec.encode(&mut request);
+                    let asked = encoded.map(|()| -> Answer<'_, ws::$response> {
+                        match &self.way {
+                            Way::Embedded(engine) => calls!(@within $often, engine.$name(request)),
+                            #[cfg(feature = "remote")]
+                            Way::Remote(remote) => Box::pin(remote.$name(request)),
+                        }
+                    });
+                    async move {
+                        let answered = asked?.await;
+                        let mut answer =
+                            answered.map_err(|error| self.codec.decode_error(error))?;
+                        self.codec.decode(&mut answer)?;
+                        Ok(answer)
+                    }
                 }
             )+
         }
@@ -81,10 +90,10 @@ macro_rules! calls {
         }
     };
     (@within until_taken, $engine:ident.$name:ident($request:ident)) => {
-        Box::pin(busy::until_taken($request, |request| $engine.$name(request))).await
+        Box::pin(busy::until_taken($request, |request| $engine.$name(request)))
     };
     (@within $often:ident, $engine:ident.$name:ident($request:ident)) => {
-        Box::pin($engine.$name($request)).await
+        Box::pin($engine.$name($request))
     };
 }
 

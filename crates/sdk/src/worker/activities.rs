@@ -103,13 +103,5 @@ pub(crate) fn spawn(
     task: ws::PollActivityTaskQueueResponse,
     slot: OwnedSemaphorePermit,
 ) {
-    let shared = Arc::clone(shared);
-    begin(async move {
-        tokio::select! {
-            biased;
-            () = shared.gone() => {}
-            () = attempt::run(&shared, task) => {}
-        }
-        drop(slot);
-    });
+    begin(attempt::run(Arc::clone(shared), task, slot));
 }

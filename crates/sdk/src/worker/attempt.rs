@@ -2,16 +2,19 @@
 //! panic is a failure like any other.
 
 use std::{
-    convert::Infallible, future::poll_fn, panic::AssertUnwindSafe, sync::Arc, time::Duration,
+    any::Any, convert::Infallible, future::poll_fn, panic::AssertUnwindSafe, sync::Arc,
+    time::Duration,
 };
 
 use futures_util::FutureExt as _;
 use steadfast_engine::{AsideError, Code, Error};
 use steadfast_proto::{common::Payloads, failure as wire, workflowservice as ws};
 use steadfast_store::Aside;
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::{
     Shared,
+    activities::Key,
     beats::{Heard, Rhythm},
     held::Held,
 };
@@ -31,45 +34,79 @@ enum Ended {
     OutOfTime,
 }
 
-/// Runs an attempt and tells the engine how it ended.
-pub(crate) async fn run(shared: &Arc<Shared>, mut task: ws::PollActivityTaskQueueResponse) {
-    if let Err(unchanged) = shared.codec.decode(&mut task) {
-        let failed = Err(unchanged.into());
-        return tell(shared, task.task_token, &Line::default(), failed).await;
-    }
-    let input = task.input.take();
-    let rhythm = Rhythm::of(&task);
-    let before = task.heartbeat_details.clone();
-    let info = ActivityInfo::of(&shared.settings.namespace, &mut task);
-    let token = std::mem::take(&mut task.task_token);
-    let key = (info.run_id.clone(), info.activity_id.clone());
-    let line = Arc::new(Line::after(before));
-    let heard = Heard { token: &token, line: &line, rhythm };
-    shared.attempts.add(key.clone(), Arc::clone(&line));
-    let context = ActivityContext::new(info, Arc::clone(&line), shared.surroundings());
-    let ended = match shared.registry.activity(&context.info().activity_type) {
-        Some(activity) => {
-            let attempt = caught(shared, activity.name(), activity.run(context, input));
-            watch(shared, &task, attempt, heard).await
-        }
-        None => Ended::Said(Err(unknown(shared, &context.info().activity_type))),
-    };
-    shared.attempts.remove(&key);
-    shared.report.attempts.count(matches!(ended, Ended::Said(Ok(_))));
-    if let Ended::Said(result) = ended {
-        if result.as_ref().is_err_and(Failure::is_later) {
-            return heard.left(shared).await;
-        }
-        let result = match (result, line.take_writes()) {
-            (Ok(result), writes) if !writes.is_empty() => {
-                match write(shared, token.clone(), result, writes).await {
-                    Ok(()) => return,
-                    Err(failure) => Err(failure),
+/// What is known of an attempt while it runs.
+struct Attempt {
+    activity_type: String,
+    token: Vec<u8>,
+    key: Key,
+    line: Arc<Line>,
+    rhythm: Rhythm,
+    /// How long it may take.
+    allowed: Duration,
+}
+
+/// Runs an attempt and tells the engine how it ended, unless the worker is dropped before.
+///
+/// Many are under way at once, and most of them wait for something. So what comes before is done here,
+/// and what is returned keeps no more than it needs.
+pub(crate) fn run(
+    shared: Arc<Shared>,
+    task: ws::PollActivityTaskQueueResponse,
+    slot: OwnedSemaphorePermit,
+) -> impl Future<Output = ()> + Send {
+    let (attempt, code) = Attempt::of(&shared, task);
+    async move {
+        tokio::select! {
+            biased;
+            () = shared.gone() => {}
+            () = async {
+                let ended = match code {
+                    Ok(code) => watch(&shared, &attempt, code).await,
+                    Err(failure) => Ended::Said(Err(failure)),
+                };
+                shared.attempts.remove(&attempt.key);
+                shared.report.attempts.count(matches!(ended, Ended::Said(Ok(_))));
+                if let Ended::Said(result) = ended {
+                    conclude(&shared, &attempt, result).await;
                 }
-            }
-            (result, _) => result,
+            } => {}
+        }
+        drop(slot);
+    }
+}
+
+impl Attempt {
+    /// An attempt, and its code if there is any for it.
+    fn of(
+        shared: &Shared,
+        mut task: ws::PollActivityTaskQueueResponse,
+    ) -> (Self, Result<Called, Failure>) {
+        let decoded = shared.codec.decode(&mut task);
+        let input = task.input.take();
+        let before = task.heartbeat_details.clone().filter(|_| decoded.is_ok());
+        let (rhythm, line) = (Rhythm::of(&task), Arc::new(Line::after(before)));
+        let info = ActivityInfo::of(&shared.settings.namespace, &mut task);
+        let attempt = Self {
+            activity_type: info.activity_type.clone(),
+            token: task.task_token,
+            key: (info.run_id.clone(), info.activity_id.clone()),
+            line: Arc::clone(&line),
+            rhythm,
+            allowed: span::limit(task.start_to_close_timeout.as_ref()).unwrap_or(Duration::MAX),
         };
-        tell(shared, token, &line, result).await;
+        shared.attempts.add(attempt.key.clone(), Arc::clone(&line));
+        let code = match (decoded, shared.registry.activity(&attempt.activity_type)) {
+            (Err(unchanged), _) => Err(unchanged.into()),
+            (Ok(()), None) => Err(unknown(shared, &attempt.activity_type)),
+            (Ok(()), Some(activity)) => {
+                Ok(activity.run(ActivityContext::new(info, line, shared.surroundings()), input))
+            }
+        };
+        (attempt, code)
+    }
+
+    fn heard(&self) -> Heard<'_> {
+        Heard { token: &self.token, line: &self.line, rhythm: self.rhythm }
     }
 }
 
@@ -81,13 +118,8 @@ pub(super) fn unknown(shared: &Shared, name: &str) -> Failure {
         .of_type(UNKNOWN_ACTIVITY)
 }
 
-async fn watch(
-    shared: &Arc<Shared>,
-    task: &ws::PollActivityTaskQueueResponse,
-    attempt: impl Future<Output = Result<Option<Payloads>, Failure>>,
-    heard: Heard<'_>,
-) -> Ended {
-    let allowed = span::limit(task.start_to_close_timeout.as_ref()).unwrap_or(Duration::MAX);
+async fn watch(shared: &Arc<Shared>, attempt: &Attempt, code: Called) -> Ended {
+    let heard = attempt.heard();
     let apart = heard.apart(shared);
     let beats = async {
         if apart.is_none() {
@@ -97,27 +129,47 @@ async fn watch(
     };
     tokio::select! {
         biased;
-        ended = attempt => Ended::Said(ended),
-        () = shared.clock.sleep(allowed.min(FOREVER)) => Ended::OutOfTime,
+        ended = caught(shared, &attempt.activity_type, code) => Ended::Said(ended),
+        () = shared.clock.sleep(attempt.allowed.min(FOREVER)) => Ended::OutOfTime,
         never = beats => match never {},
     }
 }
 
 /// Runs an attempt. A panic is a failure like any other.
-pub(super) async fn caught(
+pub(super) fn caught(
     shared: &Shared,
     activity_type: &str,
-    attempt: Called,
-) -> Result<Option<Payloads>, Failure> {
-    let mut attempt = AssertUnwindSafe(attempt).catch_unwind();
-    let ended = poll_fn(|cx| {
+    code: Called,
+) -> impl Future<Output = Result<Option<Payloads>, Failure>> {
+    let mut code = AssertUnwindSafe(code).catch_unwind();
+    let failure = |panic: Box<dyn Any + Send>| Failure::new(words(panic.as_ref())).of_type(PANIC);
+    poll_fn(move |cx| {
         let held = Held::by(&*shared.clock);
-        let polled = attempt.poll_unpin(cx);
+        let polled = code.poll_unpin(cx);
         held.by_activity(activity_type);
-        polled
+        polled.map(|ended| ended.unwrap_or_else(|panic| Err(failure(panic))))
     })
-    .await;
-    ended.unwrap_or_else(|panic| Err(Failure::new(words(panic.as_ref())).of_type(PANIC)))
+}
+
+/// Does what an attempt that has ended has left to do.
+async fn conclude(
+    shared: &Arc<Shared>,
+    attempt: &Attempt,
+    result: Result<Option<Payloads>, Failure>,
+) {
+    if result.as_ref().is_err_and(Failure::is_later) {
+        return Box::pin(attempt.heard().left(shared)).await;
+    }
+    let result = match (result, attempt.line.take_writes()) {
+        (Ok(result), writes) if !writes.is_empty() => {
+            match Box::pin(write(shared, attempt.token.clone(), result, writes)).await {
+                Ok(()) => return,
+                Err(failure) => Err(failure),
+            }
+        }
+        (result, _) => result,
+    };
+    tell(shared, attempt, result).await;
 }
 
 /// Records a result and what the attempt writes with it, in one transaction.
@@ -191,8 +243,7 @@ impl End {
 /// this worker: work that was done is not done again because nobody was there when it ended.
 async fn tell(
     shared: &Arc<Shared>,
-    token: Vec<u8>,
-    line: &Line,
+    Attempt { token, line, .. }: &Attempt,
     result: Result<Option<Payloads>, Failure>,
 ) {
     let end = End::of(line, result);
@@ -206,7 +257,7 @@ async fn tell(
             End::Completed(result) => completed(shared, token.clone(), result).await,
             End::Canceled => canceled(shared, token.clone()).await,
             End::Failed { failure, details } => {
-                failed(shared, token.clone(), details, *failure).await
+                Box::pin(failed(shared, token.clone(), details, failure)).await
             }
         };
         match told {
@@ -252,11 +303,11 @@ async fn failed(
     shared: &Shared,
     task_token: Vec<u8>,
     last_heartbeat_details: Option<Payloads>,
-    failure: wire::Failure,
+    failure: Box<wire::Failure>,
 ) -> Result<(), Error> {
     let request = ws::RespondActivityTaskFailedRequest {
         task_token,
-        failure: Some(failure),
+        failure: Some(*failure),
         last_heartbeat_details,
         identity: shared.settings.identity.clone(),
         namespace: shared.settings.namespace.clone(),

@@ -85,7 +85,7 @@ impl Heard<'_> {
                 beat = line.next_beat() => beat,
                 () = sign => line.said(),
             };
-            match beat(shared, door, token, details).await {
+            match Box::pin(beat(shared, door, token, details)).await {
                 Ok(response) => {
                     line.heard(said);
                     if response.cancel_requested {

@@ -45,7 +45,26 @@ pub(crate) struct Settings {
     /// Of all workers of the queue together.
     pub(crate) queue_activities_per_second: Option<f64>,
     pub(crate) cached_workflows: usize,
-    pub(crate) pollers: usize,
+    pub(crate) pollers: Pollers,
+}
+
+/// How many polls of each kind are under way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pollers {
+    /// Of each of the queues that workflow tasks come from.
+    pub(crate) workflows: usize,
+    pub(crate) activities: usize,
+}
+
+impl Pollers {
+    /// None of a kind of which there is no code.
+    fn of(self, registry: &Registry) -> Self {
+        let (workflows, activities) = registry.names();
+        Self {
+            workflows: if workflows.is_empty() { 0 } else { self.workflows },
+            activities: if activities.is_empty() { 0 } else { self.activities },
+        }
+    }
 }
 
 /// What all parts of a worker share.
@@ -110,15 +129,13 @@ impl Worker {
             drop(pulse.runtime().spawn(repeat));
         }
         let mut pollers = JoinSet::new();
-        let (workflows, activities) = shared.registry.names();
-        for _ in 0..shared.settings.pollers {
-            if !workflows.is_empty() {
-                pollers.spawn(workflows::poll(Arc::clone(&shared), workflows::Queue::Normal));
-                pollers.spawn(workflows::poll(Arc::clone(&shared), workflows::Queue::Sticky));
-            }
-            if !activities.is_empty() {
-                pollers.spawn(activities::poll(Arc::clone(&shared)));
-            }
+        let Pollers { workflows, activities } = shared.settings.pollers.of(&shared.registry);
+        for _ in 0..workflows {
+            pollers.spawn(workflows::poll(Arc::clone(&shared), workflows::Queue::Normal));
+            pollers.spawn(workflows::poll(Arc::clone(&shared), workflows::Queue::Sticky));
+        }
+        for _ in 0..activities {
+            pollers.spawn(activities::poll(Arc::clone(&shared)));
         }
         Self { shared, stop, pollers }
     }

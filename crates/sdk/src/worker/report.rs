@@ -61,9 +61,12 @@ impl Report {
     fn heartbeat(&self, shared: &Shared, status: WorkerStatus) -> WorkerHeartbeat {
         let settings = &shared.settings;
         let under_way = shared.attempts.count();
-        let current_pollers = whole(settings.pollers);
-        let pollers = WorkerPollerInfo { current_pollers, ..WorkerPollerInfo::default() };
-        let (workflows, activities) = shared.registry.names();
+        let pollers = settings.pollers.of(&shared.registry);
+        let told = |number| {
+            let current_pollers = whole(number);
+            (number > 0)
+                .then(|| WorkerPollerInfo { current_pollers, ..WorkerPollerInfo::default() })
+        };
         WorkerHeartbeat {
             worker_instance_key: settings.key.clone(),
             worker_identity: settings.identity.clone(),
@@ -83,9 +86,9 @@ impl Report {
                 slot_supplier_kind: "Fixed".to_owned(),
                 ..self.attempts.told()
             }),
-            workflow_poller_info: (!workflows.is_empty()).then_some(pollers),
-            workflow_sticky_poller_info: (!workflows.is_empty()).then_some(pollers),
-            activity_poller_info: (!activities.is_empty()).then_some(pollers),
+            workflow_poller_info: told(pollers.workflows),
+            workflow_sticky_poller_info: told(pollers.workflows),
+            activity_poller_info: told(pollers.activities),
             current_sticky_cache_size: whole(shared.cache.count()),
             ..WorkerHeartbeat::default()
         }

@@ -71,18 +71,27 @@ pub(crate) async fn poll(shared: Arc<Shared>, queue: Queue) {
 }
 
 /// Answers a workflow task, and those that come back with the answers.
-async fn answer_all(shared: Arc<Shared>, task: ws::PollWorkflowTaskQueueResponse) {
-    let mut next = Some(task);
-    while let Some(task) = next {
-        let answered = match &task.query {
-            Some(_) => answer_query(&shared, task).await.map(|()| None),
-            None => answer(&shared, task).await,
-        };
-        next = answered.unwrap_or_else(|error| {
-            // The task was too old, or the server is away: it will be given out again.
-            tracing::debug!(%error, "a workflow task could not be answered");
-            None
-        });
+#[expect(clippy::manual_async_fn, reason = "an `async fn` keeps what it is given twice")]
+fn answer_all(
+    shared: Arc<Shared>,
+    mut task: ws::PollWorkflowTaskQueueResponse,
+) -> impl Future<Output = ()> + Send {
+    async move {
+        loop {
+            let answered = match &task.query {
+                Some(_) => Box::pin(answer_query(&shared, &mut task)).await.map(|()| None),
+                None => answer(&shared, &mut task).await,
+            };
+            match answered {
+                Ok(Some(next)) => task = next,
+                Ok(None) => return,
+                Err(error) => {
+                    // The task was too old, or the server is away: it will be given out again.
+                    tracing::debug!(%error, "a workflow task could not be answered");
+                    return;
+                }
+            }
+        }
     }
 }
 
@@ -92,16 +101,17 @@ async fn answer_all(shared: Arc<Shared>, task: ws::PollWorkflowTaskQueueResponse
 /// its time is up, and taken again.
 async fn answer(
     shared: &Arc<Shared>,
-    mut task: ws::PollWorkflowTaskQueueResponse,
+    task: &mut ws::PollWorkflowTaskQueueResponse,
 ) -> Result<Option<ws::PollWorkflowTaskQueueResponse>, Error> {
     let run = task.workflow_execution.clone().unwrap_or_default();
     let mut local = Local::new(shared, &run);
     let mut kept = shared.cache.take(&run.run_id);
     loop {
-        let (mut execution, mut events) = prepare(shared, &mut task, kept).await?;
+        let (mut execution, mut events) = prepare(shared, task, kept).await?;
         let decoded = shared.codec.decode(&mut events);
-        if let Err(unchanged) = decoded.and_then(|()| shared.codec.decode(&mut task)) {
-            fail(shared, task.task_token, &run, &Broken::Codec(unchanged.message)).await?;
+        if let Err(unchanged) = decoded.and_then(|()| shared.codec.decode(task)) {
+            let broken = Broken::Codec(unchanged.message);
+            Box::pin(fail(shared, token_of(task), &run, &broken)).await?;
             return Ok(None);
         }
         let work = Work {
@@ -114,7 +124,7 @@ async fn answer(
             Err(Unanswered::Broken(broken)) => {
                 // Dropped before the engine hears of it: the next task replays from the start.
                 drop((execution, local));
-                fail(shared, task.task_token, &run, &broken).await?;
+                Box::pin(fail(shared, token_of(task), &run, &broken)).await?;
                 return Ok(None);
             }
             Err(Unanswered::Gone) => return Ok(None),
@@ -122,7 +132,7 @@ async fn answer(
         if !goes_on {
             let ticket =
                 (!answer.closes).then(|| shared.cache.put_ahead(run.run_id.clone(), execution));
-            let taken = complete(shared, task.task_token, &run, answer, false).await;
+            let taken = complete(shared, token_of(task), &run, answer, false).await;
             if let Some(ticket) = ticket {
                 let back_to = taken.as_ref().ok().map(|it| it.reset_history_event_id);
                 shared.cache.settle(&run.run_id, ticket, back_to);
@@ -131,10 +141,14 @@ async fn answer(
         }
         // What runs here is for nothing if somebody else gets the task. On an error the execution is
         // dropped: it has commands that history does not.
-        let taken = complete(shared, task.task_token, &run, answer, true).await?;
+        let taken = complete(shared, token_of(task), &run, answer, true).await?;
         let Some(next) = taken.workflow_task else { return Ok(None) };
-        (task, kept) = (next, Some(execution));
+        (*task, kept) = (next, Some(execution));
     }
+}
+
+fn token_of(task: &mut ws::PollWorkflowTaskQueueResponse) -> Vec<u8> {
+    std::mem::take(&mut task.task_token)
 }
 
 /// Has the code answer; says whether local activities of it go on.
@@ -212,7 +226,8 @@ async fn complete(
     };
     if let Err(unchanged) = shared.codec.encode(&mut request) {
         let error = Error::from(unchanged);
-        fail(shared, request.task_token, run, &Broken::Codec(error.message.clone())).await?;
+        let broken = Broken::Codec(error.message.clone());
+        Box::pin(fail(shared, request.task_token, run, &broken)).await?;
         return Err(error);
     }
     let mut response = shared.door.respond_workflow_task_completed(request).await?;
@@ -273,11 +288,11 @@ async fn fail(
 /// Answers a query that came by itself.
 async fn answer_query(
     shared: &Shared,
-    mut task: ws::PollWorkflowTaskQueueResponse,
+    task: &mut ws::PollWorkflowTaskQueueResponse,
 ) -> Result<(), Error> {
-    let answered = said(shared, &mut task).await?;
+    let answered = said(shared, task).await?;
     let mut request = ws::RespondQueryTaskCompletedRequest {
-        task_token: task.task_token,
+        task_token: token_of(task),
         namespace: shared.settings.namespace.clone(),
         ..ws::RespondQueryTaskCompletedRequest::default()
     };
