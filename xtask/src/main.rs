@@ -6,7 +6,7 @@
 //!   promises ► the table in docs/promises.md against the tests that exist
 //!   sdk ─────► the official SDKs against a server process
 //!   compatibility ► the pages that are written from the code
-//!   dist ────► the server as it is given away
+//!   dist ────► a program laid out after what it does: the server as it is given away, or an embedding one
 //! ```
 //!
 //! Everything is plain Rust, so that a fresh clone needs nothing but a toolchain; only the
@@ -87,7 +87,8 @@ const VERBS: &[Verb] = &[
     },
     Verb {
         name: "dist",
-        about: "build the server as it is given away: laid out after what a driven one does",
+        about: "build the server as it is given away: laid out after what a driven one does (`dist \
+                embedded`: the embedding program of the benchmarks)",
         run: dist::run,
     },
 ];

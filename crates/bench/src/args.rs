@@ -69,6 +69,9 @@ pub struct SdkPlan {
     /// Without the peers, which have to be built.
     #[arg(long)]
     pub alone: bool,
+    /// A program that is built already, as by `cargo xtask dist embedded`; if there is none, it is built.
+    #[arg(long)]
+    pub program: Option<PathBuf>,
 }
 
 /// How many failures, and where.
@@ -167,6 +170,19 @@ pub enum Sync {
     Full,
     /// The operating system.
     Normal,
+}
+
+impl Sizes {
+    /// What the cases of the SDK need of it, as it is written on the command line.
+    pub(crate) fn of_sdk(&self) -> [String; 4] {
+        let Self { workflows, chains, long_steps, events, .. } = self;
+        [
+            format!("--workflows={workflows}"),
+            format!("--chains={chains}"),
+            format!("--long-steps={long_steps}"),
+            format!("--events={events}"),
+        ]
+    }
 }
 
 impl Sync {

@@ -1,11 +1,13 @@
-//! Programs that are built when they are needed, each in a workspace and a target folder of its own.
+//! Programs that are built when they are needed, and what they print.
 
 use std::{
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Stdio},
 };
 
 use anyhow::{Context as _, Result, ensure};
+
+use crate::report::Line;
 
 /// Builds a program for release, and says where it is. Paths are from the root of the repository.
 pub(crate) fn build(manifest: &str, target: &str, program: &str) -> Result<PathBuf> {
@@ -20,4 +22,15 @@ pub(crate) fn build(manifest: &str, target: &str, program: &str) -> Result<PathB
         .context("cargo could not be run")?;
     ensure!(built.success(), "{program} could not be built");
     Ok(target.join("release").join(program))
+}
+
+/// Runs a program that prints a line of JSON for each case, to its end.
+pub(crate) fn lines_of(command: &mut Command) -> Result<Vec<Line>> {
+    let program = command.get_program().to_owned();
+    let told = || format!("running {}", program.display());
+    let ran = command.stderr(Stdio::inherit()).output().with_context(told)?;
+    ensure!(ran.status.success(), "{}: {}", told(), ran.status);
+    let out = String::from_utf8(ran.stdout)?;
+    let objects = out.lines().filter(|line| line.starts_with('{'));
+    objects.map(|line| serde_json::from_str(line).with_context(|| line.to_owned())).collect()
 }

@@ -6,15 +6,15 @@
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Command,
 };
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::Result;
 use serde_json::{Value, json};
 
 use crate::{
     args::{Plan, Sync},
-    build::build,
+    build::{build, lines_of},
     cases::{self, SHARED},
     report::{Line, ratio},
 };
@@ -45,19 +45,23 @@ pub async fn run(plan: &Plan, tell: &mut (dyn FnMut(&Line) + Send)) -> Result<Ve
     Ok(lines)
 }
 
-/// How `us` stand to each peer: throughput by throughput, and for a chain our time a step by theirs.
+/// How `us` stand to each peer: throughput by throughput and memory by memory, and for a chain our time
+/// a step by theirs.
 pub fn ratios(lines: &[Line], us: &str) -> Value {
     let mut found: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
     for ours in lines.iter().filter(|line| line.system == us) {
         let peers = lines.iter().filter(|line| line.system != us);
         for peer in peers.filter(|it| it.case == ours.case && it.sync == ours.sync) {
-            let (what, value) = if ours.case == CHAIN {
-                ("time_per_step", ratio(ours.p50_ms, peer.p50_ms))
+            let shown = if ours.case == CHAIN {
+                vec![("time_per_step", ratio(ours.p50_ms, peer.p50_ms))]
             } else {
-                ("throughput", ratio(ours.throughput_per_s, peer.throughput_per_s))
+                let throughput = ratio(ours.throughput_per_s, peer.throughput_per_s);
+                vec![("throughput", throughput), ("memory", ratio(ours.rss_mib, peer.rss_mib))]
             };
-            let name = format!("{}_{}_{what}", ours.case, ours.sync);
-            found.entry(name).or_default().insert(peer.system.clone(), value);
+            for (what, value) in shown {
+                let name = format!("{}_{}_{what}", ours.case, ours.sync);
+                found.entry(name).or_default().insert(peer.system.clone(), value);
+            }
         }
     }
     json!({ "ratios": found })
@@ -76,12 +80,7 @@ pub(crate) fn peers(program: &Path, plan: &Plan) -> Result<Vec<Line>> {
     command.arg("--workflows").arg(plan.sizes.peer_workflows.to_string());
     command.arg("--chains").arg(plan.sizes.peer_chains.to_string());
     // What a peer logs goes to its standard output too, and costs it time.
-    command.env("RUST_LOG", "error");
-    let ran = command.stderr(Stdio::inherit()).output().context("the peers could not be run")?;
-    ensure!(ran.status.success(), "the peers failed");
-    let out = String::from_utf8(ran.stdout)?;
-    let objects = out.lines().filter(|line| line.starts_with('{'));
-    objects.map(|line| serde_json::from_str(line).with_context(|| line.to_owned())).collect()
+    lines_of(command.env("RUST_LOG", "error"))
 }
 
 #[cfg(test)]
@@ -91,18 +90,21 @@ mod tests {
 
     #[test]
     fn a_ratio_is_taken_only_between_equals() {
-        let line = |system: &str, sync: &str, throughput_per_s| Line {
+        let line = |system: &str, sync: &str, throughput_per_s, rss_mib| Line {
             system: system.to_owned(),
             throughput_per_s,
-            ..Line::new("fan_out_20", sync, Counted::default(), 0.0)
+            ..Line::new("fan_out_20", sync, Counted::default(), rss_mib)
         };
         let lines = [
-            line("steadfast", "full", 300.0),
-            line("peer", "full", 10.0),
-            line("peer", "normal", 20.0),
+            line("steadfast", "full", 300.0, 6.0),
+            line("peer", "full", 10.0, 12.0),
+            line("peer", "normal", 20.0, 12.0),
         ];
         let expected = serde_json::json!({
-            "ratios": { "fan_out_20_full_throughput": { "peer": 30.0 } }
+            "ratios": {
+                "fan_out_20_full_throughput": { "peer": 30.0 },
+                "fan_out_20_full_memory": { "peer": 0.5 },
+            }
         });
         assert_eq!(ratios(&lines, ENGINE), expected);
     }

@@ -6,7 +6,7 @@
 //!    │                              ▼
 //!    │                     a file in a new folder
 //!    ├────▶ failures ──▶ the same, with everything in trouble
-//!    ├────▶ sdk ──▶ an application, embedded                the same process
+//!    ├────▶ sdk ──▶ an application, embedded in a program of its own, a process a case
 //!    ├────▶ compare ──▶ bench/peers, built and run as a process of its own
 //!    └────▶ server ───▶ bench/peers/server, the same; it starts and drives `steadfast serve`
 //! ```

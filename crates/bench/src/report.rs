@@ -1,6 +1,10 @@
 //! What a case found, as a line for people and as an object for programs.
 
-use std::{fmt, time::Duration};
+use std::{
+    fmt::{self, Display},
+    io::Write as _,
+    time::Duration,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -88,7 +92,7 @@ impl Line {
     }
 }
 
-impl fmt::Display for Line {
+impl Display for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -104,6 +108,17 @@ impl fmt::Display for Line {
         write!(f, "  rss {:.0} MiB", self.rss_mib)?;
         self.more.iter().try_for_each(|(name, value)| write!(f, "  {name} {value}"))
     }
+}
+
+/// Prints what a case found, for programs or for people.
+pub fn show(json: bool, line: &Line) {
+    if json { say(serde_json::json!(line)) } else { say(line) }
+}
+
+/// Prints a line. Whoever reads may have gone, as `| head` does: what was begun comes to its end, and
+/// leaves no files behind.
+pub fn say(line: impl Display) {
+    drop(writeln!(std::io::stdout(), "{line}"));
 }
 
 /// The span that `percent` of all spans do not exceed. Sorts them.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use steadfast_bench::{
-    args::{FailuresPlan, Plan, Sizes, Sync},
+    args::{FailuresPlan, Plan, SdkPlan, Sizes, Sync},
     cases::{self, NAMES},
     failures, sdk,
 };
@@ -26,12 +26,14 @@ async fn every_case_tells_what_it_found() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn every_case_of_the_sdk_tells_what_it_found() {
+#[test]
+fn every_case_of_the_sdk_tells_what_it_found() {
     let folder = tempfile::tempdir().expect("a folder");
     // The folder for the files is made if it is not there.
     let plan = plan(folder.path().join("new"));
-    let lines = sdk::run(&plan, true, &mut |_| ()).await.expect("all cases run");
+    let program = Some(PathBuf::from(env!("CARGO_BIN_EXE_steadfast-bench-embedded")));
+    let lines =
+        sdk::run(&SdkPlan { plan, alone: true, program }, &mut |_| ()).expect("all cases run");
     let names: Vec<&str> = lines.iter().map(|line| line.case.as_str()).collect();
     assert_eq!(names, sdk::NAMES);
     for line in &lines {
@@ -73,7 +75,8 @@ async fn a_case_that_does_not_exist_is_told() {
     let plan = Plan { only: vec!["chain".to_owned()], ..plan(PathBuf::from(".")) };
     let error = cases::run(&plan, &mut |_| ()).await.expect_err("there is no such case");
     assert!(error.to_string().contains("chain_100"), "{error}");
-    let error = sdk::run(&plan, true, &mut |_| ()).await.expect_err("there is no such case");
+    let plan = SdkPlan { plan, alone: true, program: None };
+    let error = sdk::run(&plan, &mut |_| ()).expect_err("there is no such case");
     assert!(error.to_string().contains("replay_10000"), "{error}");
 }
 

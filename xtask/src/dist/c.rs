@@ -1,4 +1,4 @@
-//! C in the server that is worth counting: the database, the allocator, and what unpacks messages.
+//! C that is worth counting: the database, and in the server the allocator and what unpacks messages.
 //!
 //! Cargo has no say in how build scripts compile C, but they ask for a compiler by name. What they
 //! get is a script that adds flags for these sources and leaves all others alone.
@@ -12,17 +12,8 @@ use std::{
 
 use anyhow::{Context as _, Result};
 
+use super::product::Source;
 use crate::command;
-
-/// The packages that they are in.
-pub(super) const PACKAGES: [&str; 3] = ["libsqlite3-sys", "libmimalloc-sys", "libdeflate-sys"];
-
-/// The sources, by the end of their path, and what their counts are called.
-const COUNTED: [(&str, &str); 3] = [
-    ("sqlite3/sqlite3.c", "sqlite3"),
-    ("src/static.c", "static"),
-    ("lib/deflate_decompress.c", "inflate"),
-];
 
 /// What C is compiled for.
 #[derive(Clone, Copy, Debug)]
@@ -59,11 +50,11 @@ pub(super) fn can_count() -> Result<bool> {
 }
 
 /// Makes the compiler for this purpose, with the counts in `folder`.
-pub(super) fn compiler(purpose: Purpose, folder: &Path) -> Result<PathBuf> {
+pub(super) fn compiler(purpose: Purpose, sources: &[Source], folder: &Path) -> Result<PathBuf> {
     let mut script = String::from("#!/bin/sh\nfor arg; do\n  case \"$arg\" in\n");
-    for (source, counts) in COUNTED {
+    for Source { path, counts, .. } in sources {
         let flags = purpose.flags(folder, counts);
-        writeln!(script, "    *{source}) exec cc \"$@\" {flags} ;;")?;
+        writeln!(script, "    *{path}) exec cc \"$@\" {flags} ;;")?;
     }
     script.push_str("  esac\ndone\nexec cc \"$@\"\n");
     let path = folder.join(purpose.program());

@@ -1,4 +1,5 @@
-//! `cargo xtask dist`: the server as it is given away, laid out after what a server does.
+//! `cargo xtask dist`: the server as it is given away, laid out after what a server does, or an embedding
+//! program after what such a program does.
 //!
 //! ```text
 //!   a build that counts ──► driven as the benchmark drives it ──► counts ──► the build
@@ -9,6 +10,7 @@
 //! compiler, so they are made anew each time and never kept.
 
 mod c;
+mod product;
 
 use std::{
     fs,
@@ -16,13 +18,10 @@ use std::{
     process::Command,
 };
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 
-use self::c::Purpose;
+use self::{c::Purpose, product::Product};
 use crate::{command, tree};
-
-/// As many workflows of each shape as show what is often done.
-const WORKFLOWS: &str = "3000";
 
 /// What the second build does with the counts, beside what it always does: code that no workflow
 /// took leaves the functions that it is in, and functions lie with those of their kind.
@@ -31,10 +30,11 @@ const LAID_OUT: &[&str] =
 
 /// Makes it, and says where it is.
 pub(crate) fn run(args: &[String]) -> Result<()> {
-    ensure!(args.is_empty(), "`dist` takes no arguments");
+    let product = asked(args)?;
     let host = host()?;
     let merge = profdata(&host)?;
-    let folder = tree::root().join("target/dist");
+    let given = tree::root().join("target/dist");
+    let folder = given.join(product.name);
     let (counts, counts_of_c) = (folder.join("counts"), folder.join("counts-of-c"));
     for folder in [&counts, &counts_of_c] {
         if folder.exists() {
@@ -42,16 +42,17 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         }
         fs::create_dir_all(folder).context("making a folder for the counts")?;
     }
-    forget_c(&host, &folder)?;
+    forget_c(product, &host, &folder)?;
     let counts_c = c::can_count()?;
-    let compiler = |purpose| counts_c.then(|| c::compiler(purpose, &counts_of_c)).transpose();
+    let compiler =
+        |purpose| counts_c.then(|| c::compiler(purpose, product.c, &counts_of_c)).transpose();
 
     println!("== dist: a build that counts");
     let mut flags = vec![flag("-Cprofile-generate=", &counts)];
     flags.extend(counts_c.then(|| "-Clink-arg=-lgcov".to_owned()));
-    let counting = build(&host, &folder, &flags, compiler(Purpose::Count)?)?;
+    let counting = build(product, &host, &folder, &flags, compiler(Purpose::Count)?)?;
     println!("== dist: driving it");
-    drive(&counting, &folder)?;
+    (product.drive)(&counting, &folder)?;
     let merged = folder.join("counts.profdata");
     let mut merging = Command::new(merge);
     command::done(merging.arg("merge").arg("-o").arg(&merged).arg(&counts))?;
@@ -59,49 +60,54 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     println!("== dist: the build");
     let mut flags = vec![flag("-Cprofile-use=", &merged)];
     flags.extend(LAID_OUT.iter().map(|&flag| flag.to_owned()));
-    let built = build(&host, &folder, &flags, compiler(Purpose::Use)?)?;
-    let given = folder.join("steadfast");
+    let built = build(product, &host, &folder, &flags, compiler(Purpose::Use)?)?;
+    let given = given.join(product.program);
     fs::copy(built, &given).context("putting the binary where it is found")?;
     println!("== dist: {}", given.display());
     Ok(())
 }
 
-/// Builds the server in a folder of its own. Flags are for the target alone, which is why it is
-/// named: build scripts and macros are not counted.
-fn build(host: &str, folder: &Path, flags: &[String], cc: Option<PathBuf>) -> Result<PathBuf> {
-    let args = ["build", "--release", "--locked", "--bin", "steadfast", "--target", host];
+/// Which product is meant: the first of all if none is named.
+fn asked(args: &[String]) -> Result<&'static Product> {
+    let [first, ..] = &product::ALL;
+    match args {
+        [] => Ok(first),
+        [name] => product::ALL.iter().find(|it| it.name == name).with_context(|| {
+            format!("there is no product {name:?}; there are {}", product::names())
+        }),
+        [..] => bail!("`dist` makes one product: {}", product::names()),
+    }
+}
+
+/// Builds it in a folder of its own. Flags are for the target alone, which is why it is named: build
+/// scripts and macros are not counted.
+fn build(
+    product: &Product,
+    host: &str,
+    folder: &Path,
+    flags: &[String],
+    cc: Option<PathBuf>,
+) -> Result<PathBuf> {
+    let which = ["--package", product.package, "--bin", product.program, "--target", host];
     command::done(
-        command::cargo(&args)
+        command::cargo(&["build", "--release", "--locked"])
+            .args(which)
             .current_dir(tree::root())
             .env("CARGO_TARGET_DIR", folder)
             .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"))
             .envs(cc.map(|program| (format!("CC_{}", host.replace('-', "_")), program))),
     )?;
-    Ok(folder.join(host).join("release/steadfast"))
+    Ok(folder.join(host).join("release").join(product.program))
 }
 
 /// Has C compiled anew: cargo would not see that its counts are others.
-fn forget_c(host: &str, folder: &Path) -> Result<()> {
-    let packages = c::PACKAGES.iter().flat_map(|name| ["--package", name]);
+fn forget_c(product: &Product, host: &str, folder: &Path) -> Result<()> {
+    let packages = product.c.iter().flat_map(|source| ["--package", source.package]);
     command::done(
         command::cargo(&["clean", "--quiet", "--release", "--locked", "--target", host])
             .args(packages)
             .current_dir(tree::root())
             .env("CARGO_TARGET_DIR", folder),
-    )
-}
-
-/// Has the load generator start the server, drive it and stop it, once for each of its cases.
-fn drive(server: &Path, folder: &Path) -> Result<()> {
-    let generator = "bench/peers/server/Cargo.toml";
-    command::done(
-        command::cargo(&["run", "--release", "--locked", "--quiet", "--manifest-path", generator])
-            .args(["--", "--workflows", WORKFLOWS, "--binary"])
-            .arg(server)
-            .arg("--dir")
-            .arg(folder)
-            .current_dir(tree::root())
-            .env("CARGO_TARGET_DIR", tree::root().join("target/sdk-rust")),
     )
 }
 

@@ -1,5 +1,8 @@
 //! The Rust SDK as an embedding program uses it: the shapes of the engine's cases, and two about
 //! replay, in an application as it comes.
+//!
+//! The program is one of its own (`embedded.rs`), and each case has a process of its own: what it takes
+//! is what such a program takes, and what one case leaves in memory is not counted to the next.
 
 mod concurrent;
 mod place;
@@ -7,12 +10,18 @@ mod replay;
 mod sequence;
 mod shapes;
 
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
+
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
 use self::{place::Place, shapes::Shape};
 use crate::{
-    args::{Plan, make_dir},
+    args::{Plan, SdkPlan, make_dir},
+    build::{build, lines_of},
     cases::SHARED,
     compare,
     report::Line,
@@ -39,36 +48,58 @@ const STRESS: &str = "stress_5";
 const REPLAY: &str = "replay_10000";
 const CACHED: &str = "cached_step";
 
-/// Runs the cases that are asked for, and then, unless it is to run alone, has the peers run those
-/// that they have too.
-pub async fn run(
-    plan: &Plan,
-    alone: bool,
-    tell: &mut (dyn FnMut(&Line) + Send),
-) -> Result<Vec<Line>> {
-    for name in &plan.only {
-        ensure!(NAMES.contains(&name.as_str()), "no case {name:?}; there are {}", NAMES.join(", "));
-    }
+/// Has a program run the cases that are asked for, and then, unless it is to run alone, has the peers run
+/// those that they have too.
+pub fn run(asked: &SdkPlan, tell: &mut dyn FnMut(&Line)) -> Result<Vec<Line>> {
+    let SdkPlan { plan, alone, program } = asked;
+    known(plan)?;
     make_dir(&plan.dir)?;
     // Built before anything is measured.
-    let peers = if alone { None } else { Some(compare::build_peers()?) };
+    let program = program.clone().map_or_else(build_program, Ok)?;
+    let peers = if *alone { None } else { Some(compare::build_peers()?) };
     let mut lines = Vec::new();
+    let mut add = |found: Vec<Line>| {
+        found.iter().for_each(&mut *tell);
+        lines.extend(found);
+    };
     for name in NAMES.into_iter().filter(|name| plan.wants(name)) {
-        let folder = tempfile::Builder::new().prefix("steadfast-bench-").tempdir_in(&plan.dir)?;
-        let place = Place { folder: folder.path(), sync: plan.sync };
-        let line = Line { system: SDK.to_owned(), ..case(&place, name, plan).await? };
-        tell(&line);
-        lines.push(line);
-    }
-    let shared = SHARED.into_iter().chain([STRESS]).filter(|name| plan.wants(name));
-    let only: Vec<String> = shared.map(str::to_owned).collect();
-    if let Some(program) = peers.filter(|_| !only.is_empty()) {
-        for line in compare::peers(&program, &Plan { only, ..plan.clone() })? {
-            tell(&line);
-            lines.push(line);
+        add(run_one(&program, plan, name)?);
+        let shared = name == STRESS || SHARED.contains(&name);
+        if let Some(peers) = peers.as_ref().filter(|_| shared) {
+            add(compare::peers(peers, &Plan { only: vec![name.to_owned()], ..plan.clone() })?);
         }
     }
     Ok(lines)
+}
+
+/// Runs the cases that are asked for in this process.
+pub async fn cases(plan: &Plan, tell: &mut dyn FnMut(&Line)) -> Result<()> {
+    known(plan)?;
+    make_dir(&plan.dir)?;
+    for name in NAMES.into_iter().filter(|name| plan.wants(name)) {
+        let folder = tempfile::Builder::new().prefix("steadfast-bench-").tempdir_in(&plan.dir)?;
+        let place = Place { folder: folder.path(), sync: plan.sync };
+        tell(&Line { system: SDK.to_owned(), ..case(&place, name, plan).await? });
+    }
+    Ok(())
+}
+
+fn known(plan: &Plan) -> Result<()> {
+    for name in &plan.only {
+        ensure!(NAMES.contains(&name.as_str()), "no case {name:?}; there are {}", NAMES.join(", "));
+    }
+    Ok(())
+}
+
+fn build_program() -> Result<PathBuf> {
+    build("crates/bench/Cargo.toml", "target", "steadfast-bench-embedded")
+}
+
+/// Has a process run one case.
+fn run_one(program: &Path, plan: &Plan, name: &str) -> Result<Vec<Line>> {
+    let mut command = Command::new(program);
+    command.args(["--json", "--only", name, "--sync", plan.sync.name()]).args(plan.sizes.of_sdk());
+    lines_of(command.arg("--dir").arg(&plan.dir))
 }
 
 async fn case(place: &Place<'_>, name: &str, plan: &Plan) -> Result<Line> {

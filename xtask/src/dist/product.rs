@@ -1,0 +1,88 @@
+//! What can be laid out: which program, what of it is C, and how it is driven to see which ways it takes.
+
+use std::{path::Path, process::Command};
+
+use anyhow::Result;
+
+use crate::{command, tree};
+
+/// A program, and what there is to know of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Product {
+    /// What it is called on the command line.
+    pub(super) name: &'static str,
+    /// The package that it is in.
+    pub(super) package: &'static str,
+    pub(super) program: &'static str,
+    /// Its C that is worth counting.
+    pub(super) c: &'static [Source],
+    /// Has the program, which is here, do in this folder what it is for.
+    pub(super) drive: fn(&Path, &Path) -> Result<()>,
+}
+
+/// A source of C.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Source {
+    /// The package that it is in.
+    pub(super) package: &'static str,
+    /// The end of its path.
+    pub(super) path: &'static str,
+    /// What its counts are called.
+    pub(super) counts: &'static str,
+}
+
+/// What `dist` makes if nothing is named, and what else it can make.
+pub(super) static ALL: [Product; 2] = [SERVER, EMBEDDED];
+
+const SERVER: Product = Product {
+    name: "server",
+    package: "steadfast-cli",
+    program: "steadfast",
+    c: &[DATABASE, ALLOCATOR, INFLATE],
+    drive: serve,
+};
+
+/// A program that embeds the SDK, which `steadfast-bench sdk` measures. Other such programs are made
+/// in the same way: crates/sdk/README.md says how.
+const EMBEDDED: Product = Product {
+    name: "embedded",
+    package: "steadfast-bench",
+    program: "steadfast-bench-embedded",
+    c: &[DATABASE],
+    drive: embed,
+};
+
+const DATABASE: Source =
+    Source { package: "libsqlite3-sys", path: "sqlite3/sqlite3.c", counts: "sqlite3" };
+const ALLOCATOR: Source =
+    Source { package: "libmimalloc-sys", path: "src/static.c", counts: "static" };
+const INFLATE: Source =
+    Source { package: "libdeflate-sys", path: "lib/deflate_decompress.c", counts: "inflate" };
+
+/// The names of all of them.
+pub(super) fn names() -> String {
+    ALL.each_ref().map(|product| product.name).join(", ")
+}
+
+/// As many workflows of each shape as show what is often done.
+const WORKFLOWS: &str = "3000";
+
+/// Has the load generator start the server, drive it and stop it, once for each of its cases.
+fn serve(server: &Path, folder: &Path) -> Result<()> {
+    let generator = "bench/peers/server/Cargo.toml";
+    command::done(
+        command::cargo(&["run", "--release", "--locked", "--quiet", "--manifest-path", generator])
+            .args(["--", "--workflows", WORKFLOWS, "--binary"])
+            .arg(server)
+            .arg("--dir")
+            .arg(folder)
+            .current_dir(tree::root())
+            .env("CARGO_TARGET_DIR", tree::root().join("target/sdk-rust")),
+    )
+}
+
+/// Has the program run its cases: many workflows at once, a chain of steps, failures, a replay.
+fn embed(program: &Path, folder: &Path) -> Result<()> {
+    let mut cases = Command::new(program);
+    command::done(cases.args(["--workflows", WORKFLOWS, "--dir"]).arg(folder))
+}
