@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde::{Deserialize, Serialize};
 
 /// Benchmarks of the engine, of the server, and side by side with peers.
 #[derive(Debug, Parser)]
@@ -41,7 +42,7 @@ pub enum Verb {
 }
 
 /// Which cases, where, and how much of each.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Deserialize, Serialize)]
 pub struct Plan {
     /// Only these cases.
     #[arg(long, value_delimiter = ',')]
@@ -133,7 +134,7 @@ pub struct ServerPlan {
 }
 
 /// How much of each case.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Deserialize, Serialize)]
 pub struct Sizes {
     /// Workflows in the concurrent cases. A fan-out takes a tenth, concurrency 1 a twentieth.
     #[arg(long, default_value_t = 20_000)]
@@ -163,26 +164,13 @@ pub struct Sizes {
 }
 
 /// What a commit waits for.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize, ValueEnum)]
 pub enum Sync {
     /// The disk.
     #[default]
     Full,
     /// The operating system.
     Normal,
-}
-
-impl Sizes {
-    /// What the cases of the SDK need of it, as it is written on the command line.
-    pub(crate) fn of_sdk(&self) -> [String; 4] {
-        let Self { workflows, chains, long_steps, events, .. } = self;
-        [
-            format!("--workflows={workflows}"),
-            format!("--chains={chains}"),
-            format!("--long-steps={long_steps}"),
-            format!("--events={events}"),
-        ]
-    }
 }
 
 impl Sync {

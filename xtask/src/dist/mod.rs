@@ -23,11 +23,6 @@ use anyhow::{Context as _, Result, bail, ensure};
 use self::{c::Purpose, product::Product};
 use crate::{command, tree};
 
-/// What the second build does with the counts, beside what it always does: code that no workflow
-/// took leaves the functions that it is in, and functions lie with those of their kind.
-const LAID_OUT: &[&str] =
-    &["-Cllvm-args=-enable-split-machine-functions", "-Clink-arg=-Wl,-z,keep-text-section-prefix"];
-
 /// Makes it, and says where it is.
 pub(crate) fn run(args: &[String]) -> Result<()> {
     let product = asked(args)?;
@@ -59,7 +54,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
 
     println!("== dist: the build");
     let mut flags = vec![flag("-Cprofile-use=", &merged)];
-    flags.extend(LAID_OUT.iter().map(|&flag| flag.to_owned()));
+    flags.extend(product.flags.iter().map(|&flag| flag.to_owned()));
     let built = build(product, &host, &folder, &flags, compiler(Purpose::Use)?)?;
     let given = given.join(product.program);
     fs::copy(built, &given).context("putting the binary where it is found")?;

@@ -1,6 +1,6 @@
 //! What can be laid out: which program, what of it is C, and how it is driven to see which ways it takes.
 
-use std::{path::Path, process::Command};
+use std::path::Path;
 
 use anyhow::Result;
 
@@ -14,6 +14,8 @@ pub(super) struct Product {
     /// The package that it is in.
     pub(super) package: &'static str,
     pub(super) program: &'static str,
+    /// What the second build does with the counts, beside what it always does.
+    pub(super) flags: &'static [&'static str],
     /// Its C that is worth counting.
     pub(super) c: &'static [Source],
     /// Has the program, which is here, do in this folder what it is for.
@@ -38,6 +40,7 @@ const SERVER: Product = Product {
     name: "server",
     package: "steadfast-cli",
     program: "steadfast",
+    flags: LAID_OUT,
     c: &[DATABASE, ALLOCATOR, INFLATE],
     drive: serve,
 };
@@ -48,9 +51,27 @@ const EMBEDDED: Product = Product {
     name: "embedded",
     package: "steadfast-bench",
     program: "steadfast-bench-embedded",
+    flags: LAID_OUT_SMALL,
     c: &[DATABASE],
     drive: embed,
 };
+
+/// Code that hardly any workflow took leaves the functions that it is in, and functions lie with those of
+/// their kind.
+const LAID_OUT: &[&str] = &[SPLIT, BY_KIND];
+
+/// The same for memory above all: what was run at all, if only once, does not lie with what never was. And
+/// addresses that depend on where the program is take less room; systems before glibc 2.36 do not know that.
+const LAID_OUT_SMALL: &[&str] = &[
+    SPLIT,
+    BY_KIND,
+    "-Cllvm-args=-mfs-psi-cutoff=0",
+    "-Cllvm-args=-profile-summary-cold-count=0",
+    "-Clink-arg=-Wl,-z,pack-relative-relocs",
+];
+
+const SPLIT: &str = "-Cllvm-args=-enable-split-machine-functions";
+const BY_KIND: &str = "-Clink-arg=-Wl,-z,keep-text-section-prefix";
 
 const DATABASE: Source =
     Source { package: "libsqlite3-sys", path: "sqlite3/sqlite3.c", counts: "sqlite3" };
@@ -83,6 +104,19 @@ fn serve(server: &Path, folder: &Path) -> Result<()> {
 
 /// Has the program run its cases: many workflows at once, a chain of steps, failures, a replay.
 fn embed(program: &Path, folder: &Path) -> Result<()> {
-    let mut cases = Command::new(program);
-    command::done(cases.args(["--workflows", WORKFLOWS, "--dir"]).arg(folder))
+    command::done(
+        command::cargo(&[
+            "run",
+            "--release",
+            "--locked",
+            "--quiet",
+            "--package",
+            "steadfast-bench",
+        ])
+        .args(["--", "sdk", "--alone", "--workflows", WORKFLOWS, "--program"])
+        .arg(program)
+        .arg("--dir")
+        .arg(folder)
+        .current_dir(tree::root()),
+    )
 }

@@ -97,9 +97,8 @@ fn build_program() -> Result<PathBuf> {
 
 /// Has a process run one case.
 fn run_one(program: &Path, plan: &Plan, name: &str) -> Result<Vec<Line>> {
-    let mut command = Command::new(program);
-    command.args(["--json", "--only", name, "--sync", plan.sync.name()]).args(plan.sizes.of_sdk());
-    lines_of(command.arg("--dir").arg(&plan.dir))
+    let plan = Plan { only: vec![name.to_owned()], json: true, ..plan.clone() };
+    lines_of(Command::new(program).arg(serde_json::to_string(&plan)?))
 }
 
 async fn case(place: &Place<'_>, name: &str, plan: &Plan) -> Result<Line> {
