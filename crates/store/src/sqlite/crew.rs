@@ -95,19 +95,18 @@ impl Crew {
     ) -> Result<Self, Error> {
         let name = name.to_owned();
         let crew = Self { name, threads_max: 1, connect: None, state: State::new(queue) };
-        let mut state = crew.lock();
-        let queue = state.queue.clone().ok_or(Error::Closed)?;
-        crew.start(&mut state, queue, Some(db), Some((idle, chore)))?;
-        drop(state);
+        crew.start(&mut crew.lock(), Some(db), Some((idle, chore)))?;
         Ok(crew)
     }
 
     /// Takes on a piece of work, which is queued next. An error if nobody will ever do it.
     pub(super) fn take_on(self: &Arc<Self>) -> Result<Piece, Error> {
         let mut state = self.lock();
-        let queue = state.queue.clone().ok_or(Error::Closed)?;
+        if state.queue.is_none() {
+            return Err(Error::Closed);
+        }
         if state.pieces >= state.threads && state.threads < self.threads_max {
-            match self.start(&mut state, queue, None, None) {
+            match self.start(&mut state, None, None) {
                 // Those that there are do it later.
                 Err(error) if state.threads > 0 => tracing::warn!(%error, "a thread is missing"),
                 started => started?,
@@ -125,13 +124,18 @@ impl Crew {
         state.threads
     }
 
+    /// Whether nobody is let in any more.
+    pub(super) fn is_closed(&self) -> bool {
+        self.lock().queue.is_none()
+    }
+
     fn start(
         &self,
         state: &mut State,
-        queue: Queue,
         db: Option<Connection>,
         chore: Option<(Duration, Chore)>,
     ) -> Result<(), Error> {
+        let queue = state.queue.clone().ok_or(Error::Closed)?;
         let seat = Seat { db, connect: self.connect.clone() };
         thread::Builder::new()
             .name(format!("{}-{}", self.name, state.threads))
@@ -201,7 +205,9 @@ fn work(
             Err(RecvTimeoutError::Timeout) => Moment::Idle,
             Err(RecvTimeoutError::Disconnected) => return,
         };
-        if let (Some((_, chore)), Ok(db)) = (&mut chore, seat.db()) {
+        if let Some((_, chore)) = &mut chore
+            && let Ok(db) = seat.db()
+        {
             is_left = catch_unwind(AssertUnwindSafe(|| chore(db, moment))).unwrap_or_default();
         }
     }

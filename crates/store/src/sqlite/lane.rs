@@ -6,11 +6,7 @@
 
 use std::{
     path::PathBuf,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-        mpsc,
-    },
+    sync::{Arc, mpsc},
     time::Duration,
 };
 
@@ -28,7 +24,6 @@ use crate::{error::Error, store::Answer};
 pub(super) struct Lane {
     sender: mpsc::Sender<Message>,
     crew: Arc<Crew>,
-    stopping: Arc<AtomicBool>,
 }
 
 impl Lane {
@@ -51,7 +46,7 @@ impl Lane {
     }
 
     fn with(sender: mpsc::Sender<Message>, crew: Crew) -> Self {
-        Self { sender, crew: Arc::new(crew), stopping: Arc::default() }
+        Self { sender, crew: Arc::new(crew) }
     }
 
     /// Queues a piece of work.
@@ -72,12 +67,12 @@ impl Lane {
             };
             self.sender.send(Message::Work(Box::new(work))).map_err(|_| Error::Closed)
         });
-        let stopping = Arc::clone(&self.stopping);
+        let crew = Arc::clone(&self.crew);
         Box::pin(async move {
             sent?;
             match answered.await {
                 Ok(result) => result,
-                Err(_) if stopping.load(Ordering::SeqCst) => Err(Error::Closed),
+                Err(_) if crew.is_closed() => Err(Error::Closed),
                 Err(_) => Err(Error::Io("the work was lost in a panic".to_owned())),
             }
         })
@@ -85,7 +80,6 @@ impl Lane {
 
     /// Waits until everything that is queued is done and the connections are closed.
     pub(super) fn stop<'a>(&self) -> Answer<'a, ()> {
-        self.stopping.store(true, Ordering::SeqCst);
         let stopped: Vec<_> = (0..self.crew.close())
             .filter_map(|_| {
                 let (sender, receiver) = oneshot::channel();
@@ -183,17 +177,20 @@ mod tests {
 
     #[test]
     fn a_connection_that_cannot_be_made_is_an_error_and_is_tried_again() {
-        let tried = AtomicUsize::new(0);
+        let tried = Arc::<AtomicUsize>::default();
+        let count = Arc::clone(&tried);
         let lane = Lane::new(
             "test",
             1,
-            Arc::new(move || match tried.fetch_add(1, Ordering::SeqCst) {
+            Arc::new(move || match count.fetch_add(1, Ordering::SeqCst) {
                 0 => Err(Error::Io("too many open files".to_owned())),
                 _ => Ok(Connection::open_in_memory().expect("a database")),
             }),
         );
         assert!(matches!(wait(lane.call(|_| Ok(7))), Err(Error::Io(_))));
         assert!(matches!(wait(lane.call(|_| Ok(7))), Ok(7)));
+        wait(lane.stop()).expect("nothing more is done");
+        assert_eq!(tried.load(Ordering::SeqCst), 2, "once for each piece of work");
     }
 
     fn lane() -> Lane {
