@@ -1,13 +1,14 @@
 //! The threads of a lane, as many as its work needs.
 //!
-//! A thread is started when there is work that none has time for, and connects for its first piece of
-//! work. A program that hardly reads has one connection for it, or none, and not as many as it may have.
+//! The first is started when there is work, and connects for it. Another is started when none has time, and
+//! connects if there is none a moment later either: most work is done sooner than a connection is made. So
+//! a program that hardly reads has one connection for it, or none, and not as many as it may have.
 
 use std::{
     fmt, io,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
         mpsc::{self, RecvTimeoutError},
     },
     thread,
@@ -49,9 +50,12 @@ pub(super) enum Message {
 pub(super) struct Crew {
     name: String,
     threads_max: usize,
+    /// How long work may wait for one of them before there is another.
+    patience: Duration,
     /// None if they have what they need.
     connect: Option<Connect>,
     state: Mutex<State>,
+    closed: Condvar,
 }
 
 struct State {
@@ -78,11 +82,11 @@ impl Crew {
     pub(super) fn new(
         name: &str,
         threads_max: usize,
+        patience: Duration,
         connect: Connect,
         queue: mpsc::Receiver<Message>,
     ) -> Self {
-        let connect = Some(connect);
-        Self { name: name.to_owned(), threads_max, connect, state: State::new(queue) }
+        Self { threads_max, patience, connect: Some(connect), ..Self::named(name, queue) }
     }
 
     /// One, with this connection. It has something else to do, too, at the latest when there was no work
@@ -93,10 +97,20 @@ impl Crew {
         (idle, chore): (Duration, Chore),
         queue: mpsc::Receiver<Message>,
     ) -> Result<Self, Error> {
-        let name = name.to_owned();
-        let crew = Self { name, threads_max: 1, connect: None, state: State::new(queue) };
-        crew.start(&mut crew.lock(), Some(db), Some((idle, chore)))?;
+        let crew = Self::named(name, queue);
+        crew.start(&mut crew.lock(), Some(db), Some((idle, chore)), None)?;
         Ok(crew)
+    }
+
+    fn named(name: &str, queue: mpsc::Receiver<Message>) -> Self {
+        Self {
+            name: name.to_owned(),
+            threads_max: 1,
+            patience: Duration::ZERO,
+            connect: None,
+            state: State::new(queue),
+            closed: Condvar::new(),
+        }
     }
 
     /// Takes on a piece of work, which is queued next. An error if nobody will ever do it.
@@ -105,13 +119,7 @@ impl Crew {
         if state.queue.is_none() {
             return Err(Error::Closed);
         }
-        if state.pieces >= state.threads && state.threads < self.threads_max {
-            match self.start(&mut state, None, None) {
-                // Those that there are do it later.
-                Err(error) if state.threads > 0 => tracing::warn!(%error, "a thread is missing"),
-                started => started?,
-            }
-        }
+        self.grow(&mut state)?;
         state.pieces += 1;
         drop(state);
         Ok(Piece(Arc::clone(self)))
@@ -121,6 +129,7 @@ impl Crew {
     pub(super) fn close(&self) -> usize {
         let mut state = self.lock();
         state.queue = None;
+        self.closed.notify_all();
         state.threads
     }
 
@@ -129,20 +138,52 @@ impl Crew {
         self.lock().queue.is_none()
     }
 
+    /// Starts one more if none has time: the first for good, another if it is needed in a moment.
+    fn grow(self: &Arc<Self>, state: &mut State) -> Result<(), Error> {
+        if state.pieces < state.threads || state.threads == self.threads_max {
+            return Ok(());
+        }
+        if state.threads == 0 {
+            return self.start(state, None, None, None);
+        }
+        // If it cannot be, those that there are do the work later.
+        if let Err(error) = self.start(state, None, None, Some(Arc::clone(self))) {
+            tracing::warn!(%error, "a thread is missing");
+        }
+        Ok(())
+    }
+
     fn start(
         &self,
         state: &mut State,
         db: Option<Connection>,
         chore: Option<(Duration, Chore)>,
+        others: Option<Arc<Self>>,
     ) -> Result<(), Error> {
         let queue = state.queue.clone().ok_or(Error::Closed)?;
         let seat = Seat { db, connect: self.connect.clone() };
         thread::Builder::new()
             .name(format!("{}-{}", self.name, state.threads))
-            .spawn(move || work(&queue, seat, chore))
+            .spawn(move || {
+                if others.is_none_or(|crew| crew.is_one_more_needed()) {
+                    work(&queue, seat, chore);
+                }
+            })
             .map_err(|error| no_thread(&error))?;
         state.threads += 1;
         Ok(())
+    }
+
+    /// Whether work still waits in a moment. If not, the thread that asks is no longer counted. One that
+    /// was told to stop meanwhile has to hear it.
+    fn is_one_more_needed(&self) -> bool {
+        let waiting = self
+            .closed
+            .wait_timeout_while(self.lock(), self.patience, |state| state.queue.is_some());
+        let (mut state, _) = waiting.unwrap_or_else(PoisonError::into_inner);
+        let is_needed = state.queue.is_none() || state.pieces >= state.threads;
+        state.threads -= usize::from(!is_needed);
+        is_needed
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -19,6 +19,10 @@ use super::{
 };
 use crate::{error::Error, store::Answer};
 
+/// How long work may wait for a connection before there is one more: several times what it takes to make
+/// one, and what most work is done in.
+const PATIENCE: Duration = Duration::from_millis(5);
+
 /// A queue of work and the threads that do it, oldest first.
 #[derive(Clone, Debug)]
 pub(super) struct Lane {
@@ -29,8 +33,12 @@ pub(super) struct Lane {
 impl Lane {
     /// Up to so many threads, each of which makes its connection when it is needed.
     pub(super) fn new(name: &str, threads_max: usize, connect: Connect) -> Self {
+        Self::patient(name, threads_max, PATIENCE, connect)
+    }
+
+    fn patient(name: &str, threads_max: usize, patience: Duration, connect: Connect) -> Self {
         let (sender, queue) = mpsc::channel();
-        Self::with(sender, Crew::new(name, threads_max, connect, queue))
+        Self::with(sender, Crew::new(name, threads_max, patience, connect, queue))
     }
 
     /// Starts one thread that has something else to do, too, at the latest when there was no work for so
@@ -113,6 +121,7 @@ mod tests {
         },
         task::{Context, Poll, Waker},
         thread,
+        time::Duration,
     };
 
     use rusqlite::Connection;
@@ -146,16 +155,7 @@ mod tests {
 
     #[test]
     fn a_connection_is_made_when_no_other_has_time() {
-        let made = Arc::<AtomicUsize>::default();
-        let count = Arc::clone(&made);
-        let lane = Lane::new(
-            "test",
-            2,
-            Arc::new(move || {
-                count.fetch_add(1, Ordering::SeqCst);
-                Ok(Connection::open_in_memory().expect("a database"))
-            }),
-        );
+        let (lane, made) = lane_of_two(Duration::ZERO);
         assert_eq!(made.load(Ordering::SeqCst), 0, "there is no work");
         for _ in 0..3 {
             assert!(matches!(wait(lane.call(|_| Ok(7))), Ok(7)));
@@ -176,6 +176,19 @@ mod tests {
     }
 
     #[test]
+    fn a_connection_is_not_made_for_work_that_hardly_waits() {
+        let (lane, made) = lane_of_two(Duration::from_secs(3_600));
+        let (done, wait_for) = mpsc::channel::<()>();
+        let first = lane.call(move |_| Ok(wait_for.recv().is_err()));
+        let second = lane.call(|_| Ok(8));
+        drop(done);
+        assert!(matches!(wait(first), Ok(true)));
+        assert!(matches!(wait(second), Ok(8)));
+        wait(lane.stop()).expect("what waits to connect hears of it");
+        assert_eq!(made.load(Ordering::SeqCst), 1);
+    }
+
+    #[test]
     fn a_connection_that_cannot_be_made_is_an_error_and_is_tried_again() {
         let tried = Arc::<AtomicUsize>::default();
         let count = Arc::clone(&tried);
@@ -191,6 +204,17 @@ mod tests {
         assert!(matches!(wait(lane.call(|_| Ok(7))), Ok(7)));
         wait(lane.stop()).expect("nothing more is done");
         assert_eq!(tried.load(Ordering::SeqCst), 2, "once for each piece of work");
+    }
+
+    /// And how many connections it made.
+    fn lane_of_two(patience: Duration) -> (Lane, Arc<AtomicUsize>) {
+        let made = Arc::<AtomicUsize>::default();
+        let count = Arc::clone(&made);
+        let connect = move || {
+            count.fetch_add(1, Ordering::SeqCst);
+            Ok(Connection::open_in_memory().expect("a database"))
+        };
+        (Lane::patient("test", 2, patience, Arc::new(connect)), made)
     }
 
     fn lane() -> Lane {
