@@ -1,6 +1,7 @@
 //! Programs that are built when they are needed, and what they print.
 
 use std::{
+    ffi::OsStr,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -28,9 +29,29 @@ pub(crate) fn build(manifest: &str, target: &str, program: &str) -> Result<PathB
 pub(crate) fn lines_of(command: &mut Command) -> Result<Vec<Line>> {
     let program = command.get_program().to_owned();
     let told = || format!("running {}", program.display());
+    forget(&program).with_context(told)?;
     let ran = command.stderr(Stdio::inherit()).output().with_context(told)?;
     ensure!(ran.status.success(), "{}: {}", told(), ran.status);
     let out = String::from_utf8(ran.stdout)?;
     let objects = out.lines().filter(|line| line.starts_with('{'));
     objects.map(|line| serde_json::from_str(line).with_context(|| line.to_owned())).collect()
+}
+
+/// Has a program be read from the disk when it runs next. Until then the system keeps a file that was just
+/// written in pieces as large as the writes were, and a program that runs a little of a piece has the whole
+/// counted as its memory.
+#[cfg(target_os = "linux")]
+fn forget(program: &OsStr) -> Result<()> {
+    use std::fs::File;
+
+    use rustix::fs::{Advice, fadvise};
+
+    let file = File::open(program)?;
+    file.sync_all()?;
+    Ok(fadvise(&file, 0, None, Advice::DontNeed)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn forget(_: &OsStr) -> Result<()> {
+    Ok(())
 }
