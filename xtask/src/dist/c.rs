@@ -12,7 +12,7 @@ use std::{
 
 use anyhow::{Context as _, Result};
 
-use super::product::Source;
+use super::product::{Product, Source};
 use crate::command;
 
 /// What C is compiled for.
@@ -34,12 +34,12 @@ impl Purpose {
 
     /// Counts would be called after the object file, which is elsewhere in each build. To find none
     /// is an error, because it would not be seen otherwise.
-    fn flags(self, folder: &Path, counts: &str) -> String {
-        let purpose = match self {
-            Self::Count => "-fprofile-generate -fprofile-update=atomic",
-            Self::Use => "-fprofile-use -Werror=missing-profile",
+    fn flags(self, product: &Product, folder: &Path, counts: &str) -> String {
+        let (purpose, more) = match self {
+            Self::Count => ("-fprofile-generate -fprofile-update=atomic", ""),
+            Self::Use => ("-fprofile-use -Werror=missing-profile", product.c_flags),
         };
-        format!("{purpose} -dumpdir '{}/' -dumpbase {counts}", folder.display())
+        format!("{purpose} {more} -dumpdir '{}/' -dumpbase {counts}", folder.display())
     }
 }
 
@@ -50,10 +50,10 @@ pub(super) fn can_count() -> Result<bool> {
 }
 
 /// Makes the compiler for this purpose, with the counts in `folder`.
-pub(super) fn compiler(purpose: Purpose, sources: &[Source], folder: &Path) -> Result<PathBuf> {
+pub(super) fn compiler(purpose: Purpose, product: &Product, folder: &Path) -> Result<PathBuf> {
     let mut script = String::from("#!/bin/sh\nfor arg; do\n  case \"$arg\" in\n");
-    for Source { path, counts, .. } in sources {
-        let flags = purpose.flags(folder, counts);
+    for Source { path, counts, .. } in product.c {
+        let flags = purpose.flags(product, folder, counts);
         writeln!(script, "    *{path}) exec cc \"$@\" {flags} ;;")?;
     }
     script.push_str("  esac\ndone\nexec cc \"$@\"\n");

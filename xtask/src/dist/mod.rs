@@ -23,6 +23,9 @@ use anyhow::{Context as _, Result, bail, ensure};
 use self::{c::Purpose, product::Product};
 use crate::{command, tree};
 
+/// Counts that threads add to at once are not lost: code without any is put where nobody comes by.
+const ALL_COUNT: &str = "-Cllvm-args=-instrprof-atomic-counter-update-all";
+
 /// Makes it, and says where it is.
 pub(crate) fn run(args: &[String]) -> Result<()> {
     let product = asked(args)?;
@@ -40,10 +43,10 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     forget_c(product, &host, &folder)?;
     let counts_c = c::can_count()?;
     let compiler =
-        |purpose| counts_c.then(|| c::compiler(purpose, product.c, &counts_of_c)).transpose();
+        |purpose| counts_c.then(|| c::compiler(purpose, product, &counts_of_c)).transpose();
 
     println!("== dist: a build that counts");
-    let mut flags = vec![flag("-Cprofile-generate=", &counts)];
+    let mut flags = vec![flag("-Cprofile-generate=", &counts), ALL_COUNT.to_owned()];
     flags.extend(counts_c.then(|| "-Clink-arg=-lgcov".to_owned()));
     let counting = build(product, &host, &folder, &flags, compiler(Purpose::Count)?)?;
     println!("== dist: driving it");
