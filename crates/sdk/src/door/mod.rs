@@ -211,6 +211,10 @@ impl Door {
     }
 
     /// The engine, if it is in this process.
+    #[cfg_attr(
+        not(feature = "remote"),
+        expect(clippy::unnecessary_wraps, reason = "there is no other way without `remote`")
+    )]
     pub(crate) fn engine(&self) -> Option<&Engine> {
         match &self.way {
             Way::Embedded(engine) => Some(engine),
