@@ -35,6 +35,19 @@ fn a_step_that_leaves_the_due_time_alone_leaves_its_index_alone() {
 }
 
 #[test]
+fn what_is_large_is_written_once() {
+    let (_folder, path) = folder();
+    let owner = Owner::open(&path, &Options::default());
+    wait(owner.store.commit(owner.batch(1, vec![create(1)]))).expect("committed");
+    let before = owner.store.stats().wal_pages;
+    wait(owner.store.commit(owner.batch(2, vec![large(2, 100_000)]))).expect("committed");
+    wait(owner.store.load(Lookup::Number(RunNumber(2)))).expect("a read");
+    let pages = owner.store.stats().wal_pages - before;
+    // 25 have what is large, the others the rows and what waited.
+    assert!((25..40).contains(&pages), "{pages} pages");
+}
+
+#[test]
 fn the_log_begins_anew_under_constant_load() {
     let (_folder, path) = folder();
     let options = Options { synchronous: Synchronous::Off, ..Options::default() };

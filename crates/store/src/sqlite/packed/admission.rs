@@ -13,8 +13,11 @@ use crate::{
     sqlite::{commit::last_event, fault::Fault, statements::Statements},
 };
 
-/// A commit with more bytes goes to the tables at once: it would be written twice.
+/// A commit with more bytes goes to the tables at once, because it would be written twice.
 const BYTES_MAX: usize = 256 * 1024;
+
+/// The same for what it has of a run on average: about as much as the tables are spared by what waits.
+const BYTES_MAX_OF_A_RUN: usize = 16 * 1024;
 
 impl Waiting {
     /// Whether a commit that keeps the rules may be packed. `last_run` is the highest run number in the
@@ -26,7 +29,8 @@ impl Waiting {
         last_run: i64,
     ) -> Result<bool, Fault> {
         let bytes: usize = batch.writes.iter().map(RunWrite::bytes).sum();
-        if self.is_stuck() || bytes > BYTES_MAX {
+        let bytes_max = BYTES_MAX.min(batch.writes.len() * BYTES_MAX_OF_A_RUN);
+        if self.is_stuck() || bytes > bytes_max {
             return Ok(false);
         }
         let last_run = self.last_run.max(last_run);
