@@ -17,7 +17,7 @@ use duroxide::{
     runtime::{Runtime, RuntimeOptions, registry::ActivityRegistry},
 };
 
-use crate::{Case, usage};
+use crate::{Case, large, usage};
 
 const INPUT: &str = r#"{"order":"4711","amount":1250}"#;
 const STEPS: usize = 100;
@@ -167,7 +167,7 @@ async fn set_synchronous(provider: &SqliteProvider, sync: &str) -> Result<()> {
 fn activities(received: &Arc<Mutex<Vec<Instant>>>) -> ActivityRegistry {
     let received = Arc::clone(received);
     let attempts = Arc::new(Mutex::new(std::collections::HashMap::<String, usize>::new()));
-    ActivityRegistry::builder()
+    large::activities(ActivityRegistry::builder())
         .register("Charge", |_: ActivityContext, input: String| async move { Ok(input) })
         .register("Slow", |_: ActivityContext, input: String| async move {
             tokio::time::sleep(TASK).await;
@@ -189,7 +189,7 @@ fn activities(received: &Arc<Mutex<Vec<Instant>>>) -> ActivityRegistry {
 }
 
 fn orchestrations() -> OrchestrationRegistry {
-    OrchestrationRegistry::builder()
+    large::orchestrations(OrchestrationRegistry::builder())
         .register("One", |ctx: OrchestrationContext, input: String| async move {
             ctx.schedule_activity("Charge", input).await
         })

@@ -3,6 +3,7 @@
 //! Run by `cargo run --release -p steadfast-bench -- compare`, or by itself.
 
 mod duroxide_system;
+mod large;
 mod usage;
 
 use std::path::PathBuf;
@@ -24,7 +25,8 @@ struct Args {
     /// What a commit waits for: `full` or `normal`.
     #[arg(long, default_value = "full")]
     sync: String,
-    /// Workflows in the concurrent cases; a fan-out takes a quarter.
+    /// Workflows in the concurrent cases; a fan-out takes a quarter, and
+    /// large payloads a tenth.
     #[arg(long, default_value_t = 500)]
     workflows: usize,
     /// Chains of 100 steps.
@@ -61,7 +63,7 @@ async fn main() -> Result<()> {
     Ok(())
 }
 
-fn cases(args: &Args) -> [Case; 6] {
+fn cases(args: &Args) -> [Case; 7] {
     let concurrent = |name, orchestration, workflows: usize, concurrency| Case {
         name,
         orchestration,
@@ -76,7 +78,8 @@ fn cases(args: &Args) -> [Case; 6] {
         Case { by_step: true, ..concurrent("chain_100", "Chain", args.chains, 1) },
         concurrent("fan_out_20", "FanOut", workflows / 4, 64),
         concurrent("fail_twice", "FailTwice", workflows, 256),
-        // As duroxide's own stress test has it by default.
+        // As duroxide's own stress tests have it by default.
         concurrent("stress_5", "Stress", workflows, 20),
+        concurrent("stress_large", "Shelf", workflows / 10, 5),
     ]
 }

@@ -136,7 +136,8 @@ pub struct ServerPlan {
 /// How much of each case.
 #[derive(Args, Clone, Debug, Deserialize, Serialize)]
 pub struct Sizes {
-    /// Workflows in the concurrent cases. A fan-out takes a tenth, concurrency 1 a twentieth.
+    /// Workflows in the concurrent cases. A fan-out takes a tenth, concurrency 1 a twentieth, and large
+    /// payloads a hundredth.
     #[arg(long, default_value_t = 20_000)]
     pub workflows: usize,
     /// Chains of 100 steps.

@@ -5,6 +5,7 @@
 //! is what such a program takes, and what one case leaves in memory is not counted to the next.
 
 mod concurrent;
+mod large;
 mod place;
 mod replay;
 mod sequence;
@@ -31,7 +32,7 @@ use crate::{
 pub const SDK: &str = "steadfast-sdk";
 
 /// The names of all cases, in the order in which they run.
-pub const NAMES: [&str; 9] = [
+pub const NAMES: [&str; 10] = [
     "one_activity_c1",
     "one_activity_c64",
     "one_activity_c256",
@@ -39,12 +40,14 @@ pub const NAMES: [&str; 9] = [
     "fan_out_20",
     "fail_twice",
     STRESS,
+    LARGE,
     REPLAY,
     CACHED,
 ];
 
 const CHAIN: &str = "chain_100";
 const STRESS: &str = "stress_5";
+const LARGE: &str = "stress_large";
 const REPLAY: &str = "replay_10000";
 const CACHED: &str = "cached_step";
 
@@ -64,7 +67,7 @@ pub fn run(asked: &SdkPlan, tell: &mut dyn FnMut(&Line)) -> Result<Vec<Line>> {
     };
     for name in NAMES.into_iter().filter(|name| plan.wants(name)) {
         add(run_one(&program, plan, name)?);
-        let shared = name == STRESS || SHARED.contains(&name);
+        let shared = SHARED.contains(&name) || [STRESS, LARGE].contains(&name);
         if let Some(peers) = peers.as_ref().filter(|_| shared) {
             add(compare::peers(peers, &Plan { only: vec![name.to_owned()], ..plan.clone() })?);
         }
@@ -112,6 +115,7 @@ async fn case(place: &Place<'_>, name: &str, plan: &Plan) -> Result<Line> {
         "fan_out_20" => place.concurrent(name, Shape::FanOut, all / 10, 64).await,
         "fail_twice" => place.concurrent(name, Shape::FailTwice, all, 256).await,
         STRESS => place.concurrent(name, Shape::Stress, all / 10, 20).await,
+        LARGE => place.concurrent(name, Shape::Large, all / 100, 5).await,
         REPLAY => replay::run(name, sizes.events).await,
         _ => sequence::cached(name, sizes.long_steps).await,
     }

@@ -69,7 +69,7 @@ impl Opened {
             let (client, sender) = (client.clone(), sender.clone());
             async move {
                 let began = now();
-                shape.start(&client, id, Order::sample()).await?.result().await?;
+                shape.run(&client, id, Order::sample()).await?;
                 Ok(sender.send(began.elapsed())?)
             }
         };

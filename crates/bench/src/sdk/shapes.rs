@@ -7,10 +7,11 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use steadfast::{
-    ActivityContext, ActivityError, AppBuilder, Client, ClientError, Failure, RetryPolicy,
-    WorkflowContext, WorkflowHandle, join_all,
+    ActivityContext, ActivityError, AppBuilder, Client, Failure, RetryPolicy, WorkflowContext,
+    join_all,
 };
 
+use super::large::{self, shelf};
 use crate::usage::{now, pause};
 
 /// What goes in and out of every workflow and activity: a few dozen bytes, as a real one has.
@@ -31,6 +32,8 @@ pub(super) enum Shape {
     FailTwice,
     /// 5 activities of 10 ms at once.
     Stress,
+    /// 40 activities, most of them one after the other, with 10 to 125 KiB each.
+    Large,
 }
 
 /// When each step of a chain was begun.
@@ -44,19 +47,16 @@ impl Order {
 }
 
 impl Shape {
-    /// Starts a workflow.
-    pub(super) async fn start(
-        self,
-        client: &Client,
-        id: String,
-        order: Order,
-    ) -> Result<WorkflowHandle<Order>, ClientError> {
+    /// Starts a workflow and waits for its result.
+    pub(super) async fn run(self, client: &Client, id: String, order: Order) -> anyhow::Result<()> {
         match self {
-            Self::One => client.start(one, order).id(id).await,
-            Self::FanOut => client.start(fan_out, order).id(id).await,
-            Self::FailTwice => client.start(fail_twice, order).id(id).await,
-            Self::Stress => client.start(stress, order).id(id).await,
+            Self::One => drop(client.start(one, order).id(id).await?.result().await?),
+            Self::FanOut => drop(client.start(fan_out, order).id(id).await?.result().await?),
+            Self::FailTwice => drop(client.start(fail_twice, order).id(id).await?.result().await?),
+            Self::Stress => drop(client.start(stress, order).id(id).await?.result().await?),
+            Self::Large => drop(client.start(shelf, order).id(id).await?.result().await?),
         }
+        Ok(())
     }
 
     /// Activities that complete in one workflow.
@@ -65,6 +65,7 @@ impl Shape {
             Self::One | Self::FailTwice => 1,
             Self::FanOut => WIDTH,
             Self::Stress => TASKS,
+            Self::Large => large::STEPS,
         }
     }
 }
@@ -82,7 +83,8 @@ impl Times {
 
 /// An application with all of it.
 pub(super) fn register(app: AppBuilder, times: &Times) -> AppBuilder {
-    app.workflow(one)
+    large::register(app)
+        .workflow(one)
         .workflow(chain)
         .workflow(fan_out)
         .workflow(fail_twice)
