@@ -40,7 +40,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         }
         fs::create_dir_all(folder).context("making a folder for the counts")?;
     }
-    forget_c(product, &host, &folder)?;
+    forget(&host, &folder)?;
     let counts_c = c::can_count()?;
     let compiler =
         |purpose| counts_c.then(|| c::compiler(purpose, product, &counts_of_c)).transpose();
@@ -98,12 +98,10 @@ fn build(
     Ok(folder.join(host).join("release").join(product.program))
 }
 
-/// Has C compiled anew: cargo would not see that its counts are others.
-fn forget_c(product: &Product, host: &str, folder: &Path) -> Result<()> {
-    let packages = product.c.iter().flat_map(|source| ["--package", source.package]);
+/// Has everything compiled anew: cargo would not see that the counts are others.
+fn forget(host: &str, folder: &Path) -> Result<()> {
     command::done(
         command::cargo(&["clean", "--quiet", "--release", "--locked", "--target", host])
-            .args(packages)
             .current_dir(tree::root())
             .env("CARGO_TARGET_DIR", folder),
     )
