@@ -1,25 +1,12 @@
 //! duroxide's own stress test of large payloads, at its default sizes.
 
-use std::time::Duration;
-
 use duroxide::{
     ActivityContext, OrchestrationContext, OrchestrationRegistryBuilder,
     runtime::registry::ActivityRegistryBuilder,
 };
 use serde_json::{Value, json};
 
-const SMALL_KB: usize = 10;
-const MEDIUM_KB: usize = 50;
-const LARGE_KB: usize = 100;
-
-/// Activities with small payloads, and with medium ones.
-const FEW: usize = 6;
-/// Activities with large payloads.
-const MORE: usize = 8;
-/// Activities after the children.
-const LAST: usize = 10;
-const CHILDREN: usize = 5;
-const TASK: Duration = Duration::from_millis(5);
+use crate::payloads::{CHILDREN, FEW, LARGE_KB, LAST, MEDIUM_KB, MORE, SMALL_KB, TASK, payload};
 
 pub fn activities(mut registry: ActivityRegistryBuilder) -> ActivityRegistryBuilder {
     for (name, kb) in [("Small", SMALL_KB), ("Medium", MEDIUM_KB), ("Large", LARGE_KB)] {
@@ -67,12 +54,4 @@ async fn pair(ctx: OrchestrationContext, input: String) -> Result<String, String
 
 fn page(index: usize, kb: usize) -> String {
     json!({ "index": index, "data": payload(kb) }).to_string()
-}
-
-fn payload(kb: usize) -> String {
-    const PATTERN: &str =
-        "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ!@#$%^&*()";
-    let mut payload = PATTERN.repeat(kb * 1024 / PATTERN.len() + 1);
-    payload.truncate(kb * 1024);
-    payload
 }

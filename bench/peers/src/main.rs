@@ -4,6 +4,8 @@
 
 mod duroxide_system;
 mod large;
+#[path = "../../../crates/bench/src/sdk/payloads.rs"]
+mod payloads;
 mod usage;
 
 use std::path::PathBuf;

@@ -52,7 +52,7 @@ pub(super) fn can_count() -> Result<bool> {
 /// Makes the compiler for this purpose, with the counts in `folder`.
 pub(super) fn compiler(purpose: Purpose, product: &Product, folder: &Path) -> Result<PathBuf> {
     let mut script = String::from("#!/bin/sh\nfor arg; do\n  case \"$arg\" in\n");
-    for Source { path, counts, .. } in product.c {
+    for Source { path, counts } in product.c {
         let flags = purpose.flags(product, folder, counts);
         writeln!(script, "    *{path}) exec cc \"$@\" {flags} ;;")?;
     }

@@ -1,29 +1,17 @@
 //! duroxide's stress test of large payloads, at its default sizes: a few megabytes a workflow, one step
 //! after the other.
 
-use std::time::Duration;
-
 use serde::{Deserialize, Serialize};
 use steadfast::{AppBuilder, Failure, WorkflowContext, join_all};
 
-use super::shapes::Order;
+use super::{
+    payloads::{CHILDREN, FEW, LARGE_KB, LAST, MEDIUM_KB, MORE, SMALL_KB, TASK, payload},
+    shapes::Order,
+};
 use crate::usage::pause;
 
 /// Activities that complete in one workflow and its children.
 pub(super) const STEPS: usize = FEW + FEW + MORE + LAST + 2 * CHILDREN;
-
-const SMALL_KB: usize = 10;
-const MEDIUM_KB: usize = 50;
-const LARGE_KB: usize = 100;
-
-/// Activities with small payloads, and with medium ones.
-const FEW: usize = 6;
-/// Activities with large payloads.
-const MORE: usize = 8;
-/// Activities after the children.
-const LAST: usize = 10;
-const CHILDREN: usize = 5;
-const TASK: Duration = Duration::from_millis(5);
 
 /// What goes in.
 #[derive(Deserialize, Serialize)]
@@ -101,12 +89,4 @@ impl Page {
     fn new(index: usize, kb: usize) -> Self {
         Self { index, data: payload(kb) }
     }
-}
-
-fn payload(kb: usize) -> String {
-    const PATTERN: &str =
-        "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ!@#$%^&*()";
-    let mut payload = PATTERN.repeat(kb * 1024 / PATTERN.len() + 1);
-    payload.truncate(kb * 1024);
-    payload
 }

@@ -6,6 +6,7 @@
 
 mod concurrent;
 mod large;
+mod payloads;
 mod place;
 mod replay;
 mod sequence;

@@ -5,10 +5,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use steadfast::{
-    ActivityContext, ActivityError, AppBuilder, Client, Failure, RetryPolicy, WorkflowContext,
-    join_all,
+    ActivityContext, ActivityError, AppBuilder, Client, ClientError, Failure, RetryPolicy,
+    WorkflowContext, WorkflowHandle, join_all,
 };
 
 use super::large::{self, shelf};
@@ -50,13 +50,12 @@ impl Shape {
     /// Starts a workflow and waits for its result.
     pub(super) async fn run(self, client: &Client, id: String, order: Order) -> anyhow::Result<()> {
         match self {
-            Self::One => drop(client.start(one, order).id(id).await?.result().await?),
-            Self::FanOut => drop(client.start(fan_out, order).id(id).await?.result().await?),
-            Self::FailTwice => drop(client.start(fail_twice, order).id(id).await?.result().await?),
-            Self::Stress => drop(client.start(stress, order).id(id).await?.result().await?),
-            Self::Large => drop(client.start(shelf, order).id(id).await?.result().await?),
+            Self::One => end(client.start(one, order).id(id)).await,
+            Self::FanOut => end(client.start(fan_out, order).id(id)).await,
+            Self::FailTwice => end(client.start(fail_twice, order).id(id)).await,
+            Self::Stress => end(client.start(stress, order).id(id)).await,
+            Self::Large => end(client.start(shelf, order).id(id)).await,
         }
-        Ok(())
     }
 
     /// Activities that complete in one workflow.
@@ -94,6 +93,14 @@ pub(super) fn register(app: AppBuilder, times: &Times) -> AppBuilder {
         .activity(flaky)
         .activity(slow)
         .state(times.clone())
+}
+
+/// Has a workflow started and waits for its result.
+async fn end<T: DeserializeOwned>(
+    start: impl IntoFuture<Output = Result<WorkflowHandle<T>, ClientError>>,
+) -> anyhow::Result<()> {
+    start.await?.result().await?;
+    Ok(())
 }
 
 async fn one(ctx: WorkflowContext, order: Order) -> Result<Order, Failure> {
